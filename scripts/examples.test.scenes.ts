@@ -95,6 +95,7 @@ export const scenes: Record<string, Scene> = {
       'benchd runs follow': async (stage) => newestRun(stage),
       'benchd runs emit': heldRun,
       'benchd runs attach': heldRun,
+      'benchd runs note': heldRun,
       'benchd workflows put': async ({ top, shell }) => tutorial(top, shell),
       'benchd incidents ack': async ({ shell, swap }) => {
         const { text } = await shell.type('benchd incidents list --json')

@@ -46,7 +46,11 @@ const onPage: Record<string, OnPage> = {
   ...{ 'runs insert': ['insertStep', 'Insert method'], 'runs spawn': ['spawnThread', 'Add thread'] },
   ...{ 'runs recover': ['recoverThread', "'Retry'"], 'runs pause-thread': ['pauseThread', 'Pause plate'] },
   ...{ 'runs resume-thread': ['resumeThread', 'Resume plate'], 'runs stop-thread': ['stopThread', 'Stop plate'] },
-  ...{ 'runs removed': ['labwareRemoved', "'Removed'"], 'runs placed': ['labwarePlaced', "'Placed'"] },
+  ...{
+    'runs note': ['addNote', 'Add note'],
+    'runs removed': ['labwareRemoved', "'Removed'"],
+    'runs placed': ['labwarePlaced', "'Placed'"],
+  },
   ...{ 'runs extend': ['extendLateCall', 'More time'], 'runs abort-call': ['abortLateCall', 'Abort call'] },
   ...{ 'runs complete-call': ['completeLateCall', 'Mark as done'], 'runs steps': ['confirmManualStep', 'Manual step'] },
   ...{ 'runs confirm': ['confirmManualStep', "'Done'"], 'runs delete': ['deleteExecution', 'Delete run'] },

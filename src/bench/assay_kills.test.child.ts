@@ -5,6 +5,7 @@
 
 import { writeSync } from 'node:fs'
 import { checkConfig } from '../config.ts'
+import { Readings } from '../devices/readings.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import { openEvents } from '../events/open.ts'
 import { systemClock } from '../kit/clock.ts'
@@ -62,6 +63,7 @@ const clock = systemClock
 const config = await checkConfig({ format: 1, devices: [] }, 'no bench')
 const hub = await openEvents({ folder: data_dir, config, clock, log })
 const registry = simulatedBench(config, { clock, log, hub })
+const readings = new Readings({ devices: () => registry.all(), clock })
 const teachpoints = await Teachpoints.open({ folder: data_dir, report })
 const refusals = new Refusals({ log, clock })
 const runs = await openRuns(
@@ -72,6 +74,7 @@ const runs = await openRuns(
     clock,
     hub,
     registry,
+    readings,
     teachpoints,
     descriptions: { get: () => undefined },
     refusals,
@@ -92,6 +95,7 @@ const execution = running()!
 await runtime.over(execution)
 await runs.close()
 await hub.close()
+readings.close()
 await registry.close()
 say({ over: execution.execution_id, slots: slotsOf(execution), threads: threadsOf(execution) })
 

@@ -187,6 +187,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const wayTo = (device_id: string, teachpoint: string) => taughtWay(teachpoints, device_id, teachpoint)
   const around = { clock, hub, ledger, latches, leases, journal, log, wayTo, ...motionsOf(() => runs) }
   const registry = opened('registry', new Registry(devices, around))
+  const readings = opened('readings', new Readings({ devices: () => registry.all(), clock }))
   const watch = opened('watch', watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = opened('backups', new Backups({ sources, log, report, clock }))
@@ -200,7 +201,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
     get config() {
       return reloading.config
     },
-    ...{ data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report },
+    ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, descriptions, refusals, log, report },
   })
   const reloading: Reloading = new Reloading({
     config,
@@ -217,11 +218,10 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   reportPaused(runs, notifier, log)
   const about = () => aboutBench(bench, runs.handovers)
   const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report, about }))
-
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
-  const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
+  const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load, readings })
   return bench
 }
 
@@ -241,7 +241,6 @@ type InnerRooms = {
 type PublicRooms = Omit<
   Bench,
   | 'config'
-  | 'readings'
   | 'runs'
   | 'openRuns'
   | 'prepareRuns'
@@ -259,12 +258,10 @@ type PublicRooms = Omit<
 /** Puts the open rooms together. */
 function benchOf(rooms: PublicRooms & InnerRooms): Bench {
   const { runs, watch, input, closed, safeMode, began, ...shown } = rooms
-  const { reloading, version, clock, hub, registry, backups } = rooms
-  const readings = new Readings({ devices: () => registry.all(), clock })
+  const { reloading, version, clock, hub, backups } = rooms
   let stopping = false
   return {
     ...shown,
-    readings,
     get config() {
       return reloading.config
     },
@@ -293,7 +290,7 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
     },
     async close() {
       stopping = true
-      await closeRooms({ ...closed, readings })
+      await closeRooms(closed)
     },
   }
 }

@@ -3,6 +3,7 @@
 import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { Config } from '../config.ts'
 import type { Descriptions } from '../devices/descriptions.ts'
+import { Readings } from '../devices/readings.ts'
 import type { Registry } from '../devices/registry.ts'
 import { messageOf } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
@@ -23,11 +24,13 @@ import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
 import { addEndRows } from '../workflow/records/added_rows.ts'
 import type { AttachedFiles } from '../workflow/records/attached_files.ts'
+import type { Notes } from '../workflow/records/notes.ts'
 import { RecordFile } from '../workflow/records/record_file.ts'
 import { abortOrphanedRuns } from '../workflow/recovery/orphaned_runs.ts'
-import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
+import { Runtime } from '../workflow/runtime.ts'
+import type { RuntimeOptions } from '../workflow/runtime_options.ts'
 import { benchId } from '../workflow/standing_labware.ts'
-import { attachedFiles, openRunFiles } from './attached_files.ts'
+import { openAdded, openRunFiles } from './added_to_runs.ts'
 import { simulatedBench } from './devices.ts'
 import { openLearned } from './learned.ts'
 import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
@@ -37,6 +40,8 @@ export type Runs = {
   runtime: Runtime
   /** The files of runs. */
   attached: AttachedFiles
+  /** Adds the notes of people to the records of runs. */
+  notes: Notes
   /** Names the open run whose topology has the device, as a clause; undefined if none does. PURE_SIM runs use no device. */
   usedBy(device_id: string): string | undefined
   /** Resolves when the state of every run is on the disk. Rejects with `storage`. */
@@ -54,6 +59,7 @@ export type RunRooms = {
   clock: Clock
   hub: Hub
   registry: Registry
+  readings: Readings
   teachpoints: Teachpoints
   /** The accepted descriptions of the programs behind devices. */
   descriptions: Pick<Descriptions, 'get'>
@@ -71,7 +77,7 @@ const unwinding_ms = 2500
 
 /** Opens the runtime. `instead` replaces options, for tests. */
 export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
-  const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
+  const { data_dir, topologies, clock, hub, registry, readings, teachpoints, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
   const files = openRunFiles(rooms)
@@ -83,15 +89,8 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
     hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
     obstacles: (device_id: string, names: readonly string[]) => benchOf(registry.all(), teachpoints).obstacles!(device_id, names),
   }
-  const driven = { teachpoints, clock }
   const closed = new AbortController()
   const closing = closed.signal
-  const openSimulated = async () => {
-    const simulators = new Map<string, Simulation>()
-    const rehearsal = simulatedBench(rooms.config, { clock, log, hub, hands: simulators, descriptions })
-    const equipment = new DrivenEquipment({ ...driven, registry: rehearsal, forgives: true, simulators })
-    return { equipment, close: () => rehearsal.close() }
-  }
   const catalog: Catalog = await Catalog.open(
     {
       ...{ data_dir, topologies, shipped, bench, report, warn },
@@ -105,8 +104,8 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         warn,
         bench,
         library,
-        live: new DrivenEquipment({ ...driven, registry, forgives: false }),
-        openSimulated,
+        live: new DrivenEquipment({ registry, readings, teachpoints, clock, forgives: false }),
+        openSimulated: async () => openSimulated(rooms),
         records: file.records,
         durations: learned,
         keep: keptIn(hub, files),
@@ -126,7 +125,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const { runtime } = catalog
   await restore(catalog, file, rooms)
   return {
-    ...{ catalog, runtime, attached: attachedFiles(files, { hub, runtime }) },
+    ...{ catalog, runtime, ...openAdded(files, { hub, runtime }) },
     usedBy(device_id) {
       const used = runtime.runs
         .all()
@@ -148,6 +147,19 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
       await learned.close()
     },
   }
+}
+
+/** Makes each driver over its own simulator. */
+function openSimulated({ config, clock, log, hub, descriptions, teachpoints }: RunRooms) {
+  const simulators = new Map<string, Simulation>()
+  const registry = simulatedBench(config, { clock, log, hub, hands: simulators, descriptions })
+  const readings = new Readings({ devices: () => registry.all(), clock })
+  const equipment = new DrivenEquipment({ registry, readings, teachpoints, clock, forgives: true, simulators })
+  const close = () => {
+    readings.close()
+    return registry.close()
+  }
+  return { equipment, close }
 }
 
 /** Restores the runs that were open when the service ended, and aborts those that cannot be restored. */

@@ -14,9 +14,13 @@ export class Abilities {
   readonly #device_id: string
   readonly #device: Device | undefined
 
+  /** The model that the driver is for; null for an external device. */
+  readonly model: string | null
+
   /** Without `device` the device is external, and the service knows only whether it is initialized. */
-  constructor(device_id: string, device: Device | undefined) {
+  constructor(device_id: string, device: Device | undefined, model: string | null = null) {
     this.#device_id = device_id
+    this.model = model
     this.#device = device
   }
 

@@ -44,7 +44,7 @@ export class Instrument {
     this.#configured = configured
     this.#around = around
     const { device_id, driven, identity: wanted, bounds } = configured
-    this.abilities = new Abilities(device_id, driven?.device)
+    this.abilities = new Abilities(device_id, driven?.device, driven?.profile.model)
     this.questions = new Questions(device_id, driven?.device, this.abilities, {
       mustBeConnected: () => this.#presence?.mustBeConnected(),
       isWell: () => this.condition.isWell && !this.#closing,

@@ -70,7 +70,20 @@ export class Questions {
 
   /** Whether `sample` has anything to ask for. */
   get canSample(): boolean {
-    return measurements().some(({ question }) => this.#abilities.knows(question)) || Object.keys(this.#abilities.ownReadings).length > 0
+    return measurements().some(({ question }) => this.#abilities.knows(question)) || this.#own.length > 0
+  }
+
+  /** The units of the values that `sample` gives, by their names. */
+  get units(): Record<string, string> {
+    const known = measurements().filter(({ question }) => this.#abilities.knows(question))
+    return Object.fromEntries([...known.map(({ name, unit }) => [name, unit]), ...this.#own.map(([name, { unit }]) => [name, unit])])
+  }
+
+  /** The described readings that are read in the background. */
+  get #own(): [name: string, reading: { unit: string }][] {
+    return Object.entries(this.#abilities.ownReadings)
+      .filter(([reading]) => reading !== 'temperature')
+      .slice(0, mostSampled)
   }
 
   /**
@@ -84,8 +97,7 @@ export class Questions {
       const answer = await this.#ifWell(() => device?.[question]?.() as Promise<Record<string, number>> | undefined)
       if (answer) values[name] = { value: answer[name]!, target: answer.target ?? null, unit }
     }
-    const own = Object.entries(this.#abilities.ownReadings).filter(([reading]) => reading !== 'temperature')
-    for (const [reading, { unit }] of own.slice(0, mostSampled)) {
+    for (const [reading, { unit }] of this.#own) {
       const its = await this.#ifWell(() => device?.described?.read(reading))
       if (its) values[reading] = { ...its, unit }
     }

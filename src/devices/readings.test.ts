@@ -53,6 +53,30 @@ test('a device is asked every 10 s, and every 2 s while somebody watches', async
   t.same(readings.since('nobody'), [])
 })
 
+test('a wanted reading comes within 2 s, and its listeners get each answer once', async (t) => {
+  const { clock, readings } = await bench(t)
+  const heard: unknown[] = []
+  const leave = readings.listen((device_id, noted) => heard.push([device_id, noted?.reading.temperature]))
+  await clock.advance(10_500)
+  const temperature = readings.newestOf('d')!.reading.temperature
+  t.same(heard, [['d', temperature]])
+  readings.want('d')
+  readings.want('d')
+  readings.want('nobody')
+  await clock.advance(2500)
+  t.equal(heard.length, 2, 'one question, though two wanted it')
+  await clock.advance(6000)
+  t.equal(heard.length, 2, 'the next question is 10 s after it')
+  leave()
+  await clock.advance(20_000)
+  t.equal(heard.length, 2)
+  await clock.advance(10_000)
+  t.ok(readings.newestOf('d'))
+  readings.close()
+  await clock.advance(11_000)
+  t.equal(readings.newestOf('d'), undefined, 'it is too old')
+})
+
 test('one hour is kept, and no more than its most', async (t) => {
   const { clock, readings } = await bench(t)
   readings.watch()

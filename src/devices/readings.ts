@@ -1,4 +1,5 @@
-// The readings of the last hour. Each device with readings is asked in the background.
+// The readings of the last hour. Each device with readings is asked in the background, at the beats of one timer, so that no question is asked
+// at the moment at which an operation begins or ends.
 
 import type { Clock } from '../kit/clock.ts'
 import type { Instrument } from './instrument.ts'
@@ -12,7 +13,9 @@ const kept_ms = 3_600_000
 export const mostReadings = kept_ms / watched_ms
 
 /** `moment` is monotonic, so that a jump of the wall clock does not change what is kept. */
-type Noted = { moment: number; reading: Reading }
+export type Noted = { moment: number; reading: Reading }
+/** Called with each new reading of a device, and with undefined if it was asked and gave none. */
+export type ReadingListener = (device_id: string, noted: Noted | undefined) => void
 type Series = { noted: Noted[]; askedAt: number; isAsking: boolean }
 
 type ReadingsOptions = { devices(): readonly Instrument[]; clock: Clock; now?(): number }
@@ -22,6 +25,9 @@ export class Readings {
   readonly #clock: Clock
   readonly #now: () => number
   readonly #series = new Map<string, Series>()
+  readonly #listeners = new Set<ReadingListener>()
+  /** The devices that are asked at the next beat. */
+  readonly #wanted = new Set<string>()
   #watchers = 0
   #cancel: () => void
 
@@ -43,6 +49,23 @@ export class Readings {
     }
   }
 
+  /** Calls `call` about each question, until the returned function is called. */
+  listen(call: ReadingListener): () => void {
+    this.#listeners.add(call)
+    return () => this.#listeners.delete(call)
+  }
+
+  /** Has a device asked within 2 s, for the listeners. */
+  want(device_id: string): void {
+    this.#wanted.add(device_id)
+  }
+
+  /** Returns the newest reading of a device; undefined if it is older than `oldest_ms`. */
+  newestOf(device_id: string, oldest_ms = unwatched_ms): Noted | undefined {
+    const last = this.#series.get(device_id)?.noted.at(-1)
+    return last && last.moment > this.#clock.now() - oldest_ms ? last : undefined
+  }
+
   /** Lists the readings since then (Unix seconds, inclusive), oldest first; at most an hour and 1,800 readings. */
   since(device_id: string, since = 0): Reading[] {
     const series = this.#series.get(device_id)
@@ -53,10 +76,9 @@ export class Readings {
 
   /** Lists the newest reading of each device, without those older than `oldest_ms`. */
   newest(oldest_ms = kept_ms): [device_id: string, reading: Reading][] {
-    const from = this.#clock.now() - oldest_ms
-    return [...this.#series].flatMap(([device_id, { noted }]) => {
-      const last = noted.at(-1)
-      return last && last.moment > from ? [[device_id, last.reading] as [string, Reading]] : []
+    return [...this.#series.keys()].flatMap((device_id) => {
+      const last = this.newestOf(device_id, oldest_ms)
+      return last ? [[device_id, last.reading] as [string, Reading]] : []
     })
   }
 
@@ -69,6 +91,7 @@ export class Readings {
     const devices = this.#devices()
     const known = new Set(devices.map(({ device_id }) => device_id))
     for (const device_id of this.#series.keys()) if (!known.has(device_id)) this.#series.delete(device_id)
+    for (const device_id of this.#wanted) if (!known.has(device_id)) this.#wanted.delete(device_id)
     for (const device of devices) if (device.questions.canSample) void this.#ask(device)
   }
 
@@ -79,14 +102,17 @@ export class Readings {
     const series = this.#series.get(device_id) ?? { noted: [], askedAt: moment - watched_ms, isAsking: false }
     this.#series.set(device_id, series)
     const pause_ms = this.#watchers > 0 ? watched_ms : unwatched_ms
-    if (series.isAsking || moment - series.askedAt < pause_ms) return
+    const isDue = this.#wanted.has(device_id) || moment - series.askedAt >= pause_ms
+    if (series.isAsking || !isDue) return
+    this.#wanted.delete(device_id)
     series.isAsking = true
     series.askedAt = moment
     const sample = await device.questions.sample()
     series.isAsking = false
-    if (!sample) return
-    series.noted.push({ moment: this.#clock.now(), reading: { at: this.#now() / 1000, ...sample } })
+    const noted = sample && { moment: this.#clock.now(), reading: { at: this.#now() / 1000, ...sample } }
+    if (noted) series.noted.push(noted)
     this.#forget(series)
+    for (const call of this.#listeners) call(device_id, noted)
   }
 
   #forget({ noted }: Series): void {

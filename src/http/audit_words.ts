@@ -41,6 +41,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
   simulate: 'Simulated|simulate[ {workflow}]',
   deleteExecution: `Deleted|delete the run${run}`,
   emitCustomEvent: `Emitted|emit[ {name}][ to group {group_id}] in the run${run}`,
+  addNote: `Added|add a note to the run${run}`,
   attachFile: `Attached|attach the file[ {name}] to the run${run}`,
   pauseExecution: `Paused|pause the run${run}`,
   resumeExecution: `Resumed|resume the run${run}`,

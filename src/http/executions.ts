@@ -11,6 +11,7 @@ import { Id, Name } from '../kit/name.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { JsonStep } from '../workflow/plans/documents.ts'
 import { wholeTimeline } from '../workflow/records/run_records.ts'
+import { addDecision } from '../workflow/runs/decision.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { Blocker, blockers, Reason, why } from '../workflow/runs/explanation.ts'
 import {
@@ -24,6 +25,7 @@ import {
   threadsOf,
 } from '../workflow/snapshot.ts'
 import { SubmissionId } from '../workflow/state/submission_request.ts'
+import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { askArm } from '../workflow/whereabouts.ts'
 import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { knownBy, openOne } from './known_execution.ts'
@@ -181,25 +183,29 @@ export const executionRoutes: Route<Rooms>[] = [
       const { name, value, data, group_id, submission_id } = call.body()
       const scope = group_id === undefined ? null : execution.groups.find(group_id, submission_id)
       execution.events.emitCustom(name, { value, data }, null, scope)
+      decided(call, execution, 'emit', `Emitted ${name}${scope ? ` to ${scope.group_id}` : ''}`)
       const { log } = call.rooms.hub
       if (log.waiting > mostUnwritten) await log.until()
       return json({ success: true, message: `${name} is emitted${scope ? ` to ${scope.group_id}` : ''}` })
     },
   }),
   verb('pause', 'Pause all threads of an execution at their next safe points', (execution) => {
-    if (execution.paused) return 'it is paused already'
+    if (execution.paused) return { message: 'it is paused already' }
     execution.pause('manual')
-    return 'each thread pauses at its next safe point; what a device does is not interrupted'
+    return {
+      message: 'each thread pauses at its next safe point; what a device does is not interrupted',
+      text: 'Paused the run',
+    }
   }),
   verb('resume', 'Resume an execution', async (execution) => {
     for (const thread of execution.live()) await askArm(thread)
-    const resumed = resumedIn(execution)
+    const message = resumedIn(execution)
     execution.resume()
-    return resumed
+    return { message, text: 'Resumed the run' }
   }),
   verb('close', 'Close an execution to further submissions', (execution) => {
     execution.close()
-    return 'it takes no more submissions'
+    return { message: 'it takes no more submissions', text: 'Closed the run to further submissions' }
   }),
   route('POST', `${path}/skip`, {
     operation_id: 'skipStep',
@@ -214,7 +220,9 @@ export const executionRoutes: Route<Rooms>[] = [
     errors: [400, 404, 409],
     handle(call) {
       const execution = openOne(call)
-      return json({ success: true, message: `${execution.skip(call.body().item)} is skipped` })
+      const name = execution.skip(call.body().item)
+      decided(call, execution, 'skip', `Skipped ${name}`)
+      return json({ success: true, message: `${name} is skipped` })
     },
   }),
   route('POST', `${path}/insert`, {
@@ -234,7 +242,9 @@ export const executionRoutes: Route<Rooms>[] = [
       const { before, after, item } = call.body()
       if ((before === undefined) === (after === undefined))
         throw new LabError('invalid', 'the body says either before or after which step the item comes')
-      return json({ success: true, message: execution.inserts.put(before !== undefined ? { before, item } : { after: after!, item }) })
+      const message = execution.inserts.put(before !== undefined ? { before, item } : { after: after!, item })
+      decided(call, execution, 'insert', `Inserted a step ${before !== undefined ? `before ${before}` : `after ${after}`}`)
+      return json({ success: true, message })
     },
   }),
   route('POST', `${path}/spawn`, {
@@ -252,8 +262,9 @@ export const executionRoutes: Route<Rooms>[] = [
     handle(call) {
       const execution = openOne(call)
       const { thread, start } = call.body()
-      const { name, thread_id } = execution.spawnNow(thread, start)
-      return json({ success: true, message: `thread ${name} is there: ${thread_id}` })
+      const spawned = execution.spawnNow(thread, start)
+      decided(call, execution, 'spawn', `Added the thread ${spawned.name}`, spawned)
+      return json({ success: true, message: `thread ${spawned.name} is there: ${spawned.thread_id}` })
     },
   }),
   route('POST', `${path}/stop`, {
@@ -271,8 +282,9 @@ export const executionRoutes: Route<Rooms>[] = [
     handle(call) {
       const execution = openOne(call)
       const { confirm } = call.body()
-      const message =
-        execution.stop(confirm) === 'armed' ? 'armed: it pauses; stop it once more with confirm to abort it' : 'it is being aborted'
+      const isArmed = execution.stop(confirm) === 'armed'
+      decided(call, execution, 'stop', isArmed ? 'Paused the run, and armed its stop' : 'Aborted the run')
+      const message = isArmed ? 'armed: it pauses; stop it once more with confirm to abort it' : 'it is being aborted'
       return json({ success: true, message })
     },
   }),
@@ -287,8 +299,18 @@ function wholeOf({ rooms, c, param }: Asked): Known {
   return known
 }
 
+type Deciding = { c: Exchange; body(): unknown }
+
+/** Adds the decision of the caller to the record of the run, with the body of the request. */
+function decided({ c, body }: Deciding, execution: Execution, decision: string, text: string, thread?: LabwareThread): void {
+  addDecision(execution, { by: c.get('principal').name, decision, text, params: body() as object }, thread)
+}
+
+/** The outcome in words, and the decision for the record; without a `text`, nothing was decided. */
+type Told = { message: string; text?: string }
+
 /** Makes the route of a verb for an open run that needs no body. */
-function verb(name: string, summary: string, tell: (execution: Execution) => string | Promise<string>): Route<Rooms> {
+function verb(name: string, summary: string, tell: (execution: Execution) => Told | Promise<Told>): Route<Rooms> {
   return route('POST', `${path}/${name}`, {
     operation_id: `${name}Execution`,
     summary,
@@ -301,7 +323,9 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
     async handle(call) {
       const execution = openOne(call)
       call.body()
-      return json({ success: true, message: await tell(execution) })
+      const { message, text } = await tell(execution)
+      if (text !== undefined) decided(call, execution, name, text)
+      return json({ success: true, message })
     },
   })
 }

@@ -113,10 +113,11 @@ function lateCall<Body>({ name, summary, body, verdict, said }: LateCall<Body>):
     body_may_be_empty: name !== 'extend',
     success: { description: 'The decision about the call was recorded.', schema: OperationResult },
     errors: name === 'extend' ? [400, 404, 409] : [404, 409],
-    handle({ rooms, param, body }) {
+    handle({ rooms, c, param, body }) {
       const { incident_id } = rooms.hub.incidents.get(param('incident_id'))
       const its = body()
-      return json({ success: true, message: said(rooms.runs.runtime.decideLateCall(incident_id, verdict(its)), its) })
+      const call = rooms.runs.runtime.decideLateCall(incident_id, verdict(its), c.get('principal').name)
+      return json({ success: true, message: said(call, its) })
     },
   })
 }

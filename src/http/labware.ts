@@ -33,9 +33,9 @@ export const labwareRoutes: Route<Rooms>[] = [
     body: v.strictObject({ position: v.nullable(Name) }),
     success: { description: 'Taken at your word', schema: OperationResult },
     errors: [400, 404, 409, 503],
-    async handle({ rooms, param, body }) {
+    async handle({ rooms, c, param, body }) {
       const { position } = body()
-      const name = await rooms.runs.catalog.relocate(param('labware_id'), { position })
+      const name = await rooms.runs.catalog.relocate(param('labware_id'), { position }, c.get('principal').name)
       return json({ success: true, message: position === null ? `${name} is off the bench` : `${name} stands at ${position}` })
     },
   }),

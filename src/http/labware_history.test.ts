@@ -43,11 +43,11 @@ test('where a plate was is told over two runs, the newest first, by its barcode 
   ]
   t.same(
     whole.steps.map(({ text }) => text),
-    [...texts, ...texts],
+    [...texts, ...texts, 'Said that plate stands at pad_1, and read its barcode P001'],
   )
   t.same(
     whole.steps.map(({ execution_id }) => execution_id),
-    [...Array(3).fill(second), ...Array(3).fill(run.execution_id)],
+    [...Array(3).fill(second), ...Array(4).fill(run.execution_id)],
   )
   const shaken = {
     kind: 'action',
@@ -85,7 +85,7 @@ test('steps are asked for by time, and in parts that join without a gap', async 
     steps.filter(({ at }) => at < from),
   )
   const { next } = await historyOf(run, '?limit=3')
-  t.equal((await historyOf(run, `?limit=3&before=${next}`)).next, null, 'a page that ends with a run')
+  t.equal((await historyOf(run, `?limit=4&before=${next}`)).next, null, 'a page that ends with a run')
   t.match(await historyOf(run, '?mode=DEVICE_SIM'), { steps: [], runs: 0 })
   for (const [path, status] of [
     ['/api/labware/nothing/history', 404],

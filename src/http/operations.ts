@@ -32,7 +32,7 @@ export const operationRoutes: Route<Rooms>[] = [
       description: 'The newest first',
       schema: v.strictObject({
         operations: v.array(
-          v.strictObject({ ...OperationRecord.entries, text: described(v.string(), 'What was done, and what came of it, in a sentence') }),
+          v.strictObject({ ...OperationRecord.entries, text: described(v.string(), 'The operation and its outcome, in a sentence') }),
         ),
         next: Next,
       }),

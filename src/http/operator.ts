@@ -69,9 +69,9 @@ export const operatorRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { description: 'The answer was recorded', schema: OperationResult },
     errors: [400, 404, 409, 503],
-    async handle({ rooms, param, body }) {
+    async handle({ rooms, c, param, body }) {
       const given = body()
-      await rooms.runs.runtime.answerStep(param('step_id'), given)
+      await rooms.runs.runtime.answerStep(param('step_id'), given, c.get('principal').name)
       return json({ success: true, message: messages[given.answer](param('step_id'), given.position) })
     },
   }),

@@ -8,7 +8,7 @@ import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
 import { bridgeTo, programFile, reader, until } from '../testing/bridges.ts'
 import { oneArm, standing, workflowOf } from '../testing/documents.ts'
 import { isRefusal, openService } from '../testing/http.ts'
-import { beginRun, plateRun } from '../testing/http_runs.ts'
+import { beginRun, plateRun, seal, shake } from '../testing/http_runs.ts'
 import { withPython } from '../testing/python.ts'
 
 type Rows = { rows: Record<string, unknown>[]; damaged: number }
@@ -121,4 +121,35 @@ test('a run in PURE_SIM has no record, and says so', async (t) => {
   const reply = await run.ask('GET', `/api/executions/${execution_id}/record`)
   isRefusal(t, reply, 404)
   t.match(reply.body, { detail: /has no record: PURE_SIM executions keep none/ })
+})
+
+test('a move has its operations, a missed window both of its actions, and the end of the run its threads', async (t) => {
+  const late = { ...shake, with: { speed: 500, duration: 5 }, max_wait_after: 20 }
+  const workflow = plateRun([{ method: 'shake_it' }, { method: 'seal_it' }], { methods: { shake_it: [late], seal_it: [seal] } })
+  const run = await beginRun(t, { workflow })
+  await run.does('shaker-1', 'shake')
+  await run.post(`/api/executions/${run.execution_id}/pause`)
+  await run.until('the missed window', async () => (await run.incidents()).length > 0)
+  await run.post(`/api/executions/${run.execution_id}/resume`)
+  t.equal(await run.over(), 'COMPLETED')
+  const { rows } = await run.get<Rows>(`/api/executions/${run.execution_id}/record`)
+  const of = (kind: string) => rows.filter((row) => row.kind === kind)
+  const [there] = of('move')
+  t.match(there!.operations, [
+    { operation: 'pick', part: 'pick', operation_id: String },
+    { operation: 'place', part: 'place', operation_id: String },
+  ])
+  for (const { operation_id } of there!.operations as { operation_id: string }[])
+    t.match(await run.get(`/api/operations/${operation_id}`), { device_id: 'arm-1', status: 'ended' })
+  const moved = (await run.events()).filter(
+    ({ entity_type, context }) => entity_type === 'ACTION' && context.action_id === there!.action_id,
+  )
+  const [, placed] = there!.operations as { operation_id: string }[]
+  t.equal(moved.at(-1)!.context.operation_id, placed!.operation_id)
+  const [shaken, sealed] = of('action')
+  t.match(of('window_missed'), [{ thread_name: 'plate', labware: 'plate', after: 'shake', before: 'seal', allowed_s: 20, took_s: Number }])
+  const took_s = (sealed!.started as number) - (shaken!.ended as number)
+  t.ok(Math.abs((of('window_missed')[0]!.took_s as number) - took_s) < 0.1, `${took_s} s`)
+  t.match(of('ended'), [{ status: 'COMPLETED', reason: null, threads: { COMPLETED: 1 } }])
+  t.equal(rows.at(-1)!.kind, 'ended')
 })

@@ -1,14 +1,16 @@
-// The routes of the records of runs: the rows that a run leaves on the disk, and its values as JSON or CSV.
+// The routes of the records of runs: the rows that a run leaves on the disk, and its values and readings as JSON or CSV.
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
+import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import { longValueOf, rowsOfRecord } from '../events/run_record_reader.ts'
 import { csvHead, csvLine } from '../kit/csv.ts'
 import { described } from '../kit/described.ts'
-import { RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
+import { RecordedReading, RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
 import { recordOf } from '../workflow/records/run_records.ts'
+import { Note, Tags } from '../workflow/state/submission_request.ts'
 import { type Call, type Exchange, json, type Route, routesOf } from './contract.ts'
 import { goneSignal } from './events.ts'
 import { knownBy } from './known_execution.ts'
@@ -49,6 +51,26 @@ export const runRecordRoutes: Route<Rooms>[] = [
       return answerPieces(call, jsonPieces(await recordFor(call), { head, kinds: kind && [kind] }))
     },
   }),
+  route('POST', `${path}/notes`, {
+    operation_id: 'addNote',
+    summary: 'Add a note to the record of an execution, open or ended',
+    description:
+      'The note is on the disk when this answers. It stays as it is: a correction is another note. An execution has 1,000 notes at most.',
+    scope: 'operate',
+    body: v.strictObject({
+      text: described(Note, '4,000 characters at most'),
+      tags: v.optional(described(Tags, 'Words by which it is found; 32 at most'), []),
+    }),
+    success: { description: 'The note is in the record', schema: OperationResult },
+    errors: [400, 404, 409, 503],
+    async handle(call) {
+      const { rooms, c, param, body } = call
+      const { path } = await recordFor(call)
+      const execution_id = param('execution_id')
+      await rooms.runs.notes.add({ execution_id, path }, { by: c.get('principal').name, ...body() })
+      return json({ success: true, message: `the note is in the record of execution ${execution_id}` })
+    },
+  }),
   route('GET', `${path}/values`, {
     operation_id: 'listValues',
     summary: 'Get the values that the operations of an execution gave',
@@ -65,7 +87,26 @@ export const runRecordRoutes: Route<Rooms>[] = [
     async handle(call) {
       const record = await recordFor(call)
       if (!isCsv(call.c)) return answerPieces(call, jsonPieces(record, { head: '{"values":[', kinds: ['value'] }))
-      return answerPieces(call, csvPieces(record), 'text/csv; charset=utf-8')
+      return answerPieces(call, csvPieces(record, valuesTable), csvType)
+    },
+  }),
+  route('GET', `${path}/readings`, {
+    operation_id: 'listReadingsOfExecution',
+    summary: 'Get the readings of the devices that an execution used',
+    description:
+      'Of each device from its first use to the end of the execution: each 10 s, and at the beginning and the end of each action. At most 60 kB for a device and hour: ' +
+      'further readings are left out. As JSON, or with `Accept: text/csv` as CSV, with a line for each value.',
+    scope: 'read',
+    success: {
+      description: 'The readings, in the order in which they were taken',
+      schema: v.strictObject({ readings: v.array(RecordedReading), damaged: Damaged }),
+      also_media_type: 'text/csv',
+    },
+    errors: [404, 503],
+    async handle(call) {
+      const record = await recordFor(call)
+      if (!isCsv(call.c)) return answerPieces(call, jsonPieces(record, { head: '{"readings":[', kinds: ['readings'] }))
+      return answerPieces(call, csvPieces(record, readingsTable()), csvType)
     },
   }),
   route('GET', `${path}/values/:sha256`, {
@@ -95,8 +136,10 @@ type RecordOnDisk = { path: string; length?: number | undefined }
 /** Finds the record of the execution. Rejects with `not_found`. */
 export async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
   const { row } = knownBy(rooms, param('execution_id'))
-  // The rows of events that a client has seen must be in the answer.
+  // The rows of events that a client has seen, and of its own decisions, must be in the answer.
   await rooms.hub.log.until()
+  const execution = rooms.runs.runtime.runs.get(row.execution_id)
+  if (execution?.record.hasWaiting) await execution.state.persisted()?.catch(() => undefined)
   const record = recordOn(rooms, row.execution_id)
   if (record) return record
   const why = row.run_mode === 'PURE_SIM' ? 'PURE_SIM executions keep none' : 'it ran with a version that kept none'
@@ -135,14 +178,43 @@ async function* jsonPieces({ path, length }: RecordOnDisk, { head, kinds }: Shap
   yield Buffer.from(`],"damaged":${damaged}}\n`)
 }
 
-async function* csvPieces({ path, length }: RecordOnDisk): AsyncGenerator<Uint8Array, undefined> {
+/** A table of CSV: its columns, the kinds of rows that it is made from, and the lines of each of them. */
+type Table = { columns: readonly string[]; kinds: readonly string[]; lines(row: Row): readonly Row[] }
+type Row = Readonly<Record<string, unknown>>
+
+async function* csvPieces({ path, length }: RecordOnDisk, { columns, kinds, lines }: Table): AsyncGenerator<Uint8Array, undefined> {
   yield Buffer.from(csvHead(columns))
-  for await (const { rows } of rowsOfRecord(path, { length, kinds: ['value'] })) {
-    if (rows.length > 0) yield Buffer.from(rows.map((row) => csvLine(columns, JSON.parse(row))).join(''))
+  for await (const { rows } of rowsOfRecord(path, { length, kinds })) {
+    const text = rows.flatMap((row) => lines(JSON.parse(row)).map((line) => csvLine(columns, line))).join('')
+    if (text !== '') yield Buffer.from(text)
   }
 }
 
-const columns = Object.keys(RecordedValue.entries).filter((name) => name !== 'kind')
+const csvType = 'text/csv; charset=utf-8'
+
+const valuesTable: Table = {
+  columns: Object.keys(RecordedValue.entries).filter((name) => name !== 'kind'),
+  kinds: ['value'],
+  lines: (row) => [row],
+}
+
+/** Returns the table of readings, which has a line for each value. The units come from the rows of the devices before. */
+function readingsTable(): Table {
+  const units = new Map<string, Record<string, string>>()
+  return {
+    columns: ['at', 'device_id', 'name', 'value', 'target', 'unit', 'why', 'action_id'],
+    kinds: ['device', 'readings'],
+    lines(row) {
+      if (row.kind === 'device') {
+        units.set(row.device_id as string, row.units as Record<string, string>)
+        return []
+      }
+      const { values, targets = {}, ...about } = row as v.InferOutput<typeof RecordedReading>
+      const unitsOf = units.get(about.device_id)
+      return Object.entries(values).map(([name, value]) => ({ ...about, name, value, target: targets[name], unit: unitsOf?.[name] }))
+    },
+  }
+}
 
 /** Whether the client wants CSV rather than JSON. */
 function isCsv({ req }: Exchange): boolean {

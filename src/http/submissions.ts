@@ -53,8 +53,8 @@ export const submissionRoutes: Route<Rooms>[] = [
       headers: ['Location'],
     },
     errors: [400, 404, 409, 503],
-    async handle({ rooms, body }) {
-      const { submission_id, execution_id, status } = await rooms.runs.runtime.submit(body())
+    async handle({ rooms, c, body }) {
+      const { submission_id, execution_id, status } = await rooms.runs.runtime.submit(body(), c.get('principal').name)
       // The submission also runs if its record cannot be written, which is an incident.
       await rooms.runs.written().catch(() => undefined)
       const execution = rooms.runs.runtime.runs.get(execution_id)

@@ -6,6 +6,7 @@ import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { Barcode } from '../kit/name.ts'
+import { addDecision, recoveryIn } from '../workflow/runs/decision.ts'
 import { recover } from '../workflow/runs/retry.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
@@ -21,16 +22,21 @@ type Verb<Body> = {
   summary: string
   description?: string
   body?: v.GenericSchema<unknown, Body>
-  /** Carries the command out. Returns the outcome in words. */
-  tell(thread: LabwareThread, body: Body, rooms: Rooms): string | Promise<string>
+  /** Carries the command out. */
+  tell(thread: LabwareThread, body: Body, rooms: Rooms): Told | Promise<Told>
 }
+
+/** The outcome in words, and the decision for the record of the run, whose verb is the name of the command by default; without a `text`, nothing was decided. */
+type Told = { message: string; text?: string; decision?: string }
 
 export const threadRoutes: Route<Rooms>[] = [
   verb({
     name: 'pause',
     summary: 'Pause a thread at its next safe point',
     tell: (thread) =>
-      thread.control.pause('manual') ? 'it pauses at its next safe point' : 'it is paused, or on its way to a pause or a stop, already',
+      thread.control.pause('manual')
+        ? { message: 'it pauses at its next safe point', text: `Paused the thread ${thread.name}` }
+        : { message: 'it is paused, or on its way to a pause or a stop, already' },
   }),
   verb({
     name: 'resume',
@@ -39,7 +45,7 @@ export const threadRoutes: Route<Rooms>[] = [
       'Also calls off a pause that has not begun. One that an error holds is recovered, not resumed. A conflict while nobody has said where its labware is, whose move the end of the service cut off.',
     async tell(thread) {
       await askArm(thread)
-      return thread.control.resume() ? 'resumed' : 'it was not paused'
+      return thread.control.resume() ? { message: 'resumed', text: `Resumed the thread ${thread.name}` } : { message: 'it was not paused' }
     },
   }),
   verb({
@@ -47,7 +53,8 @@ export const threadRoutes: Route<Rooms>[] = [
     summary: 'Stop a thread',
     description:
       'The thread ends when its current action has ended, and its labware stays where it is. A thread that an error holds is aborted.',
-    tell: (thread) => (thread.control.stop() ? 'it stops' : 'it is stopping already'),
+    tell: (thread) =>
+      thread.control.stop() ? { message: 'it stops', text: `Stopped the thread ${thread.name}` } : { message: 'it is stopping already' },
   }),
   verb({
     name: 'recover',
@@ -64,8 +71,10 @@ export const threadRoutes: Route<Rooms>[] = [
       arm_is_off: v.optional(described(v.boolean(), 'With `by`: your word that the power of the arm is off')),
     }),
     tell(thread, { decision, on, by, arm_is_off }) {
+      const its = recoveryIn(thread, decision, { on, by })
       recover(thread, decision, { on, by, arm_is_off })
-      return `the decision about ${thread.name} is ${decision}${on === undefined ? '' : ` at ${on}`}${by === undefined ? '' : ` by ${by}`}`
+      const how = `${on === undefined ? '' : ` at ${on}`}${by === undefined ? '' : ` by ${by}`}`
+      return { message: `the decision about ${thread.name} is ${decision}${how}`, ...its }
     },
   }),
   verb({
@@ -74,7 +83,9 @@ export const threadRoutes: Route<Rooms>[] = [
     body: v.strictObject({ barcode: v.optional(Barcode) }),
     tell(thread, { barcode }, { runs }) {
       runs.runtime.placed(thread, barcode ?? null)
-      return `${thread.labware.name} stands at ${thread.state.starts_at}`
+      const read = barcode === undefined ? '' : `, and read its barcode ${barcode}`
+      const where = `${thread.labware.name} stands at ${thread.state.starts_at}`
+      return { message: where, text: `Said that ${where}${read}` }
     },
   }),
   verb({
@@ -82,7 +93,8 @@ export const threadRoutes: Route<Rooms>[] = [
     summary: 'Say that the labware of a thread was taken away from its end',
     tell(thread, _, { runs }) {
       runs.runtime.operator.done(thread, 'remove', null)
-      return `${thread.labware.name} is taken away`
+      const what = `${thread.labware.name} is taken away`
+      return { message: what, text: `Said that ${what}` }
     },
   }),
 ]
@@ -98,12 +110,15 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
     state_of: ({ runs }, param) => runs.runtime.runs.thread(param('thread_id'))?.status.current,
     success: { description: 'The thread has taken the request.', schema: OperationResult },
     errors: [404, 409],
-    async handle({ rooms, param, body }) {
+    async handle({ rooms, c, param, body }) {
       const thread = rooms.runs.runtime.runs.thread(param('thread_id'))
       if (!thread) throw new LabError('not_found', `there is no thread ${JSON.stringify(param('thread_id'))} in the runs that are open`)
       const given = body()
       if (thread.isOver) throw new LabError('conflict', `thread ${thread.name} has ended: it is ${thread.status.current}`)
-      return json({ success: true, message: await tell(thread, given, rooms) })
+      const { message, text, decision = name } = await tell(thread, given, rooms)
+      const by = c.get('principal').name
+      if (text !== undefined) addDecision(thread.execution, { by, decision, text, params: given as object }, thread)
+      return json({ success: true, message })
     },
   })
 }

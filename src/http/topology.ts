@@ -78,10 +78,10 @@ export const topologyRoutes: Route<Rooms>[] = [
     body: v.strictObject({ name: Id, force: Force }),
     success: { description: 'Loaded', schema: OperationResult },
     errors: [400, 404, 409, 503],
-    async handle({ rooms, body }) {
+    async handle({ rooms, c, body }) {
       const { name, force } = body()
       const { catalog } = rooms.runs
-      const missing = catalog.untaught(await catalog.load(name, { force }))
+      const missing = catalog.untaught(await catalog.load(name, { force, by: c.get('principal').name }))
       return json({ success: true, message: [`topology ${name} is loaded`, ...missing].join('; ') })
     },
   }),
@@ -94,11 +94,11 @@ export const topologyRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { description: 'None is loaded', schema: OperationResult },
     errors: [400, 409, 503],
-    async handle({ rooms, body }) {
+    async handle({ rooms, c, body }) {
       const { catalog, runtime } = rooms.runs
       const { force } = body()
       const name = runtime.environments.topology?.name
-      await catalog.unload({ force })
+      await catalog.unload({ force, by: c.get('principal').name })
       return json({ success: true, message: name ? `topology ${name} is unloaded` : 'no topology was loaded' })
     },
   }),

@@ -10,7 +10,7 @@ export type AuditOutcome = (typeof auditResults)[number]
 
 /** The request in words and in members. Each member is absent where it does not apply, and in lines of earlier versions. */
 const Details = {
-  text: described(v.string(), 'What was done, in a sentence. A line of an earlier version has `what` instead'),
+  text: described(v.string(), 'The request and its effect, in a sentence. A line of an earlier version has `what` instead'),
   operation: v.optional(
     described(
       v.string(),

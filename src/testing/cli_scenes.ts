@@ -130,6 +130,7 @@ const runScenes: readonly Scene[] = [
   said('runs pause-thread $thread', /safe point/),
   said('runs resume-thread $thread', /^resumed\n$/),
   said(`runs insert $run '{"method": "note"}' --before ask`, /before plate\/ask/),
+  said('runs note $run "lid pressed on" --tag deviation', /^the note is in the record of execution/),
   said('runs skip $run plate/note', /is skipped/),
   said('runs spawn $run lid', /^thread lid is there/),
   said('runs close $run', /no more submissions/),

@@ -2,31 +2,29 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
-import type { Hub } from '../events/hub.ts'
 import type { Sink } from '../events/sinks.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
-import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
+import { Admission, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
 import { KnownRuns } from './known_runs.ts'
-import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
 import { refusalFor } from './plans/refusal.ts'
 import type { Topology } from './plans/topology.ts'
-import { type RecordStore, Records, type SubmissionRecord } from './records/records.ts'
+import { Records, type SubmissionRecord } from './records/records.ts'
 import { restoreRecord } from './records/run_records.ts'
 import { ExecutionTrackingSink } from './records/tracking_sink.ts'
 import { restore } from './recovery/restore.ts'
-import type { Lost } from './recovery/stranded_labware.ts'
-import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
+import { RunEnvironments } from './run_environments.ts'
+import { addDecision, lateDecisionIn } from './runs/decision.ts'
 import { Execution, type RunContext } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, startsMustBeFree } from './runs/submission_check.ts'
-import { type Standing, StandingLabwareStore } from './standing_labware.ts'
-import type { RunStates } from './state/entry.ts'
-import type { RunMode } from './state/modes.ts'
+import { addSubmissionRow } from './runs/submission_row.ts'
+import type { RuntimeOptions } from './runtime_options.ts'
+import { StandingLabwareStore } from './standing_labware.ts'
 import type { Checkpoint } from './state/run.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 import { submittedBefore } from './submission_ids.ts'
@@ -35,34 +33,8 @@ import type { TaskAnswer } from './threads/move/carry_task.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
-export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
-  hub: Pick<Hub, 'emit' | 'incident' | 'registerSink' | 'unregisterSink' | 'getEventsSince' | 'getEventsForExecution' | 'remove'>
-  /** Unix time, s. */
-  now(): number
-  warn(message: string): void
-  /** The configured devices and teachpoints. */
-  bench: Bench
-  library: Library
-  /** The store of the records of runs; in memory by default. */
-  records?: Records
-  /** Another sink, which receives the same events. */
-  recordService?: RecordStore
-  /** Returns the writer of the state of runs in this mode, so that they can be restored; undefined if they are not kept. */
-  keep?(mode: RunMode): RunStates | undefined
-  /** Resolves when the records are on the disk. Rejects with `storage`. */
-  recorded?(): Promise<unknown>
-  /** Repeats work that writes, until the disk takes it. */
-  untilStored?(work: () => Promise<unknown>): Promise<unknown>
-  /** Stores the labware at rest while no run is open. Rejects with `storage`. */
-  storeStanding?(standing: Standing): Promise<unknown>
-  /** Called with labware that a person must look for. */
-  lost?(lost: Lost): void
-  /** The limits of concurrent runs; none by default. */
-  admission?: AdmissionOptions
-  /** The object that handlers see as `system`. */
-  system?: unknown
-  newId?(): string
-}
+/** `by` is the name of the key of the caller. */
+type Forced = { force?: boolean | undefined; by?: string | null | undefined }
 
 export class Runtime {
   readonly #options: RuntimeOptions
@@ -124,18 +96,18 @@ export class Runtime {
   }
 
   /** Loads a topology. Throws `not_found`; `conflict` while another one is loaded, unless `force`, which also aborts the open runs on it. */
-  load(name: string, { force = false }: { force?: boolean } = {}): Topology {
+  load(name: string, { force = false, by }: Forced = {}): Topology {
     const topology = found(this.library.topologies, name, 'topology')
     const loaded = this.environments.topology
     if (loaded && !force) throw new LabError('conflict', `topology ${loaded.name} is loaded; unload it first, or load ${name} with force`)
-    this.unload({ force })
+    this.unload({ force, by })
     this.environments.load(topology)
     if (this.environments.live) this.standing.opened(this.environments.live)
     return topology
   }
 
   /** Unloads the topology. Throws `conflict` while runs are open on it, unless `force`, which aborts them. The LIVE labware is remembered. */
-  unload({ force = false }: { force?: boolean } = {}): void {
+  unload({ force = false, by = null }: Forced = {}): void {
     const open = this.runs.open().filter(({ environment }) => environment.mode !== 'PURE_SIM')
     if (open.length > 0 && !force) {
       const many = open.length === 1 ? 'a run is' : `${open.length} runs are`
@@ -143,7 +115,10 @@ export class Runtime {
     }
     const { live } = this.environments
     if (live) this.standing.remember(leftOn(live, this.labware()))
-    for (const execution of open) execution.abort('the topology was unloaded')
+    for (const execution of open) {
+      addDecision(execution, { by, decision: 'unload', text: 'Unloaded the topology, which aborts the run' })
+      execution.abort('the topology was unloaded')
+    }
     this.environments.unload()
     this.standing.unloaded()
     if (live) this.standing.closed(live)
@@ -167,9 +142,12 @@ export class Runtime {
   /**
    * Begins a run, or adds groups to an open one. Rejects before any effect: `not_found` for an unknown workflow, `invalid` for a request that can never
    * succeed, `conflict` for one that cannot succeed now, `overloaded` above the limits. A repeated request with the same submission id returns the
-   * earlier submission; a different request with that id is a `conflict`.
+   * earlier submission; a different request with that id is a `conflict`. `by` is the name of the caller's key.
    */
-  async submit(asked: SubmissionRequest): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
+  async submit(
+    asked: SubmissionRequest,
+    by: string | null = null,
+  ): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
     // A copy, because the caller may change the object.
     const request = structuredClone(asked)
     const before = submittedBefore(this.records, request)
@@ -194,7 +172,7 @@ export class Runtime {
       submitted_at: execution.now(),
       status: 'PENDING',
     })
-    execution.recordSubmission(submission)
+    addSubmissionRow(execution, submission, by)
     execution.start(submission)
     await this.#persisted(execution)
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
@@ -256,22 +234,27 @@ export class Runtime {
     )
   }
 
-  /** Sets the position of a labware as an operator reports it; null for off the bench. Throws `not_found`; `conflict` if it cannot be there. */
-  relocate(labware_id: string, { position }: { position: string | null }): void {
+  /** Sets the position of a labware as the operator `by` reports it; null for off the bench. Throws `not_found`; `conflict` if it cannot be there. */
+  relocate(labware_id: string, { position }: { position: string | null }, by: string | null = null): void {
     const piece = this.labware().find(({ labware }) => labware.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${labware_id}`)
     relocate(piece, position)
+    const { thread, labware } = piece
+    const text = position === null ? `Took ${labware.name} off the bench` : `Said that ${labware.name} stands at ${position}`
+    if (thread) addDecision(thread.execution, { by, decision: 'say_where', text, params: { position } }, thread)
   }
 
   /**
-   * Takes a person's answer to a step. Resolves when its effect is on the card. Rejects with `not_found` for a step that does not wait, `conflict` and
+   * Takes the answer to a step of a person with the key `by`. Resolves when its effect is on the card. Rejects with `not_found` for a step that does not wait, `conflict` and
    * `invalid` for an answer that cannot be, and with `storage`.
    */
-  async answerStep(step_id: string, answer: TaskAnswer): Promise<void> {
+  async answerStep(step_id: string, answer: TaskAnswer, by: string | null = null): Promise<void> {
+    const about = this.operator.answerIn(step_id, answer)
     const thread = this.runs.thread(this.operator.threadOf(step_id))
     if (thread && answer.barcode !== undefined && thread.labware.barcode === null)
       readMustBeFree(answer.barcode, thread.state.seat, this.runs.openIn(thread.environment))
     this.operator.answer(step_id, answer)
+    if (thread) addDecision(thread.execution, { by, ...about }, thread)
     // A task that is taken goes on until it is answered again.
     if (answer.answer !== 'taken') await thread?.carrying?.catch(() => undefined)
     await thread?.execution.state.persisted()
@@ -281,10 +264,12 @@ export class Runtime {
    * Carries out an operator's decision about a late device call, by the id of its incident: give it more seconds, or cut it off as failed or as done. Returns
    * the call in words. Throws `not_found`, `conflict`.
    */
-  decideLateCall(incident_id: string, verdict: OperatorVerdict): string {
+  decideLateCall(incident_id: string, verdict: OperatorVerdict, by: string | null = null): string {
     const execution = this.runs.all().find(({ lateCalls }) => lateCalls.has(incident_id))
     if (!execution) throw new LabError('not_found', `incident ${incident_id} is not about a late device call`)
-    return execution.lateCalls.decide(incident_id, verdict)
+    const { what, thread_id } = execution.lateCalls.decide(incident_id, verdict)
+    addDecision(execution, { by, incident_id, ...lateDecisionIn(what, verdict) }, execution.threads.get(thread_id))
+    return what
   }
 
   /** Simulates a submission without touching anything. Positions that are occupied in LIVE are occupied in the simulation too. Rejects as `submit` does. */

@@ -11,11 +11,13 @@ import { silent } from '../../../src/kit/log.ts'
 import { begin, emptyBench, run } from '../../../src/testing/workflow.ts'
 import { compileLibrary } from '../../../src/workflow/plans/library.ts'
 import { RecordFile } from '../../../src/workflow/records/record_file.ts'
-import { Runtime, type RuntimeOptions } from '../../../src/workflow/runtime.ts'
+import { Runtime } from '../../../src/workflow/runtime.ts'
+import type { RuntimeOptions } from '../../../src/workflow/runtime_options.ts'
 import type { RunStates } from '../../../src/workflow/state/entry.ts'
 import { answerParent, ownFolder } from '../child.ts'
 import { usage } from '../process.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'
+import { MeasuredDevices } from './measured_devices.ts'
 
 /**
  * `run` so many groups of a labware for each lane. `fire` so many events in a plain loop: those of the run before, over and over. `pause` all labware of a
@@ -97,6 +99,7 @@ async function recorded(hub: Hub): Promise<RuntimeOptions> {
     ...{ clock: systemClock, now: () => Date.now() / 1000, warn: () => {}, bench: emptyBench, library },
     ...{ hub, records, backpressure: () => hub.log.backpressure() },
     ...(how !== 'full' && { keep: () => keptOf(hub) }),
+    ...(how === 'record' && { simulate: (topology, clock) => new MeasuredDevices(topology, clock) }),
   }
 }
 

@@ -229,3 +229,18 @@ test('fault and mend break a simulator of a rehearsal and mend it', async (t) =>
   t.match(await run('runs', 'mend', id, 'sealer-1'), { code: 0, stdout: 'sealer-1 is mended\n' })
   t.match(await run('runs', 'fault', id, 'nobody', 'jam'), { code: 3 })
 })
+
+test('what is said at the submission and noted later stands in the record of the run', async (t) => {
+  const { home, run, until } = await demo(t)
+  writeFileSync(`${home}/workflow.json`, JSON.stringify(patient))
+  await run('workflows', 'put', `${home}/workflow.json`)
+  const about = ['--project', 'screen 7', '--tag', 'pilot', '--tag', 'day 2', '--note', 'new lot of plates']
+  t.match(await run('runs', 'submit', 'patient', '--tag', ''), { code: 2 })
+  const id = (await run('runs', 'submit', 'patient', ...about)).stdout.trim()
+  t.match(await run('runs', 'note', 'patient', 'lid pressed on', '--tag', 'deviation'), { code: 0, stdout: /^the note is in the record/ })
+  const { rows } = await until<{ rows: object[] }>(`/api/executions/${id}/record`, () => true)
+  const submission = { kind: 'submission', project: 'screen 7', tags: ['pilot', 'day 2'], notes: 'new lot of plates' }
+  t.match(rows[0], submission)
+  t.match(rows.at(-1), { kind: 'note', text: 'lid pressed on', tags: ['deviation'] })
+  t.match(await run('runs', 'note', id.slice(0, 8), ' '), { code: 2, stderr: /must not be empty/ })
+})

@@ -5,7 +5,7 @@ import { short } from '../at_shell.ts'
 import { CliError } from '../exit.ts'
 import { date, table } from '../table.ts'
 import { noteNone } from '../terminal.ts'
-import { endedPathOf, incidentPathOf, pathOf, stepPathOf, threadPathOf } from './ids.ts'
+import { endedPathOf, incidentPathOf, pathOf, shownPathOf, stepPathOf, threadPathOf } from './ids.ts'
 
 const plain = {
   pause: 'Pause each thread of a run at its next safe point',
@@ -33,6 +33,18 @@ const runsEmit = tells({
   tell: async ({ service, options, operands: [id = '', name = '', value = null] }) => ({
     path: `${await pathOf(service, id)}/emit`,
     body: { name, value, ...(options.group !== undefined && { group_id: options.group }) },
+  }),
+})
+
+const runsNote = tells({
+  name: 'runs note',
+  summary: 'Add a note to the record of an open or ended run',
+  operands: ['ID', 'TEXT'],
+  options: { tag: { type: 'string', multiple: true, value: 'TAG', help: 'Word by which it is found; repeatable' } },
+  example: 'benchd runs note 7b1c "the lid was not seated" --tag deviation',
+  tell: async ({ service, options: { tag = [] }, operands: [id = '', text = ''] }) => ({
+    path: `${await shownPathOf(service, id)}/notes`,
+    body: { text, tags: tag },
   }),
 })
 
@@ -196,6 +208,7 @@ export const runVerbs = [
   ),
   runsStop,
   runsEmit,
+  runsNote,
   runsSkip,
   runsInsert,
   runsSpawn,

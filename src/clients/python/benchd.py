@@ -797,6 +797,10 @@ class Run:
         """Lets it go on."""
         return self._bench.request("POST", f"{self._path}/resume", {})
 
+    def note(self, text: str, tags: Optional[List[str]] = None) -> Dict[str, Any]:
+        """Adds a note to its record, also after its end."""
+        return self._bench.request("POST", f"{self._path}/notes", {"text": text, "tags": tags or []})
+
     def stop(self) -> Dict[str, Any]:
         """Aborts it: what devices do for it is halted."""
         self._bench.request("POST", f"{self._path}/stop", {"confirm": False})
@@ -885,11 +889,14 @@ class Bench:
         variables: Optional[Dict[str, Any]] = None,
         groups: Optional[List[Dict[str, Any]]] = None,
         submission_id: Optional[str] = None,
+        project: Optional[str] = None,
+        tags: Optional[List[str]] = None,
+        notes: Optional[str] = None,
     ) -> Run:
-        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone)."""
+        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone). `project`, `tags` and `notes` stand in the record of the run."""
         body: Dict[str, Any] = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {})}
-        if submission_id is not None:
-            body["submission_id"] = submission_id
+        others = {"submission_id": submission_id, "project": project, "tags": tags, "notes": notes}
+        body.update({name: value for name, value in others.items() if value is not None})
         answer = self.request("POST", "/api/submissions", body)
         return Run(self, answer["execution_id"], answer)
 

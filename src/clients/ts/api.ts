@@ -56,11 +56,11 @@ export type LeaseWish = { owner: string; note?: string; ttl_s: number }
 
 export type Lock = { owner: string; note: string | null; expires_at: number | null }
 
-export type SubmissionRequest = { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; operator_id?: string | null }
+export type SubmissionRequest = { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; project?: string; tags?: Array<string>; notes?: string; operator_id?: string | null }
 
 export type Group = { group_id: string; members?: Record<string, { pool: string } | { location: string; barcode?: string } | { barcode: string }> }
 
-export type SubmissionRecord = { submission_id: string; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; batch_mode: 'STANDALONE' | 'JOIN_EXISTING'; group_ids: Array<string>; variables: Record<string, unknown>; operator_id: string | null; submitted_at: number; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; ended_at: number | null; request_sha256?: string }
+export type SubmissionRecord = { submission_id: string; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; batch_mode: 'STANDALONE' | 'JOIN_EXISTING'; group_ids: Array<string>; variables: Record<string, unknown>; operator_id: string | null; submitted_at: number; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; ended_at: number | null; request_sha256?: string; project?: string; tags?: Array<string>; notes?: string }
 
 export type GroupOutcome = { submission_id: string; group_id: string; outcome: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; open: number; ended: Record<string, number> }
 
@@ -260,7 +260,11 @@ export type StopExecutionRequest = { confirm?: boolean }
 
 export type GetRecordResponse = { execution_id: string; started_at: number; rows: Array<Record<string, unknown>>; damaged: number }
 
+export type AddNoteRequest = { text: string; tags?: Array<string> }
+
 export type ListValuesResponse = { values: Array<{ kind: "value"; at: number; name: string; value?: unknown; unit: string | null; shape: Array<number> | null; labware: string; barcode: string | null; group_id: string | null; thread_name: string; method_name: string | null; action_name: string; operation: string; device_id: string | null; labware_id: string; thread_id: string; submission_id: string; action_id: string; operation_id: string | null; sha256?: string; bytes?: number }>; damaged: number }
+
+export type ListReadingsOfExecutionResponse = { readings: Array<{ kind: "readings"; at: number; device_id: string; values: Record<string, number>; targets?: Record<string, number>; why: 'start' | 'interval' | 'end'; action_id?: string }>; damaged: number }
 
 export type GetLongValueResponse = { value: unknown }
 
@@ -501,9 +505,13 @@ export type Operations = {
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
   /** Get the record of an execution: its submissions, actions, moves, values and incidents */
-  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'ended' | 'file' | 'gap' }; body: undefined; answer: GetRecordResponse }
+  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'device' | 'teachpoint' | 'readings' | 'decision' | 'window_missed' | 'note' | 'file' | 'ended' | 'gap' }; body: undefined; answer: GetRecordResponse }
+  /** Add a note to the record of an execution, open or ended */
+  addNote: { path: { execution_id: string }; query: Record<string, never>; body: AddNoteRequest; answer: OperationResult }
   /** Get the values that the operations of an execution gave */
   listValues: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListValuesResponse }
+  /** Get the readings of the devices that an execution used */
+  listReadingsOfExecution: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListReadingsOfExecutionResponse }
   /** Get a value of more than 4 KiB, by its hash */
   getLongValue: { path: { execution_id: string; sha256: string }; query: Record<string, never>; body: undefined; answer: GetLongValueResponse }
   /** List the files of an execution: those that were attached, and those that its devices gave */
@@ -666,7 +674,9 @@ export const operations = {
   spawnThread: ['POST', '/api/executions/{execution_id}/spawn'],
   stopExecution: ['POST', '/api/executions/{execution_id}/stop'],
   getRecord: ['GET', '/api/executions/{execution_id}/record'],
+  addNote: ['POST', '/api/executions/{execution_id}/notes'],
   listValues: ['GET', '/api/executions/{execution_id}/values'],
+  listReadingsOfExecution: ['GET', '/api/executions/{execution_id}/readings'],
   getLongValue: ['GET', '/api/executions/{execution_id}/values/{sha256}'],
   listFiles: ['GET', '/api/executions/{execution_id}/files'],
   attachFile: ['POST', '/api/executions/{execution_id}/files'],

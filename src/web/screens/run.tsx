@@ -8,7 +8,7 @@ import { Act, Decisions, Empty, useAnswer } from '../parts.tsx'
 import { ask, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
 import { clockTime, duration, onPage, runWord, sentence, stillHeating, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
-import { Changes } from './run_changes.tsx'
+import { Changes, NoteForm } from './run_changes.tsx'
 
 export function RunScreen({ execution_id }: { execution_id: string }) {
   const run = state.value.run[execution_id]
@@ -68,6 +68,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
       {isOpen && <Lanes threads={threads} blockers={found.value?.blockers ?? []} />}
       <Chart rows={Object.values(state.value.timeline)} until_s={isOpen ? took : 0} />
       {isOpen && <Changes run={run} shown={shown} />}
+      {run.run_mode !== 'PURE_SIM' && <NoteForm execution_id={execution_id} />}
       <Exports execution_id={execution_id} name={run.workflow_name} hasRecord={run.run_mode !== 'PURE_SIM'} />
       {!isOpen && <Delete execution_id={execution_id} />}
       <h3>Events</h3>

@@ -73,6 +73,20 @@ function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow:
   )
 }
 
+/** A form that adds a note to the record of a run, open or ended. */
+export function NoteForm({ execution_id }: { execution_id: string }) {
+  const text = useSignal('')
+  const add = async () => {
+    if (await ask('addNote', { path: { execution_id }, body: { text: text.value } })) text.value = ''
+  }
+  return (
+    <div class="fields">
+      <Text id="note" label="Note" of={text} />
+      <Act label="Add note" why={text.value.trim() === '' ? 'Enter a text first.' : undefined} onPress={add} />
+    </div>
+  )
+}
+
 /** A form that emits a custom event, for which a step may wait. */
 function EmitForm({ execution_id }: { execution_id: string }) {
   const [name, value, group] = [useSignal(''), useSignal(''), useSignal('')]

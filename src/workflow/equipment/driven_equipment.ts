@@ -3,6 +3,7 @@
 import type { Person } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
 import { heldOf, isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
+import type { Readings } from '../../devices/readings.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
 import { type CarriedLabware, obstaclesOn, type Way } from '../../devices/way.ts'
@@ -10,11 +11,23 @@ import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
+import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { taughtWay } from '../../teachpoints/way.ts'
-import type { BeforeMotion, Carrying, DeviceCondition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
+import type {
+  BeforeMotion,
+  Carrying,
+  DeviceCondition,
+  DeviceIdentity,
+  Equipment,
+  LatchedFault,
+  Performing,
+  SimulatorHand,
+} from './equipment.ts'
 
 type DrivenEquipmentOptions = {
   registry: Registry
+  /** The readings of these devices; without them, runs keep none. */
+  readings?: Readings
   teachpoints: Pick<Teachpoints, 'list'>
   /** Whether a run clears the stop or fault of a device that it needs again. Only for simulators: a person has to check a real device first. */
   forgives: boolean
@@ -41,6 +54,7 @@ const mostWaiting = 1000
 
 export class DrivenEquipment implements Equipment {
   readonly #registry: Registry
+  readonly readings?: Readings
   readonly #teachpoints: DrivenEquipmentOptions['teachpoints']
   readonly #forgives: boolean
   readonly #clock: Clock
@@ -48,9 +62,10 @@ export class DrivenEquipment implements Equipment {
   /** The queues of callers, by device. A device with several sites may have several callers. */
   readonly #queues = new Map<string, SerialQueue>()
 
-  constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: DrivenEquipmentOptions) {
+  constructor({ registry, readings, teachpoints, forgives, clock, simulators = new Map() }: DrivenEquipmentOptions) {
     this.#simulators = simulators
     this.#registry = registry
+    if (readings) this.readings = readings
     this.#teachpoints = teachpoints
     this.#forgives = forgives
     this.#clock = clock
@@ -87,6 +102,29 @@ export class DrivenEquipment implements Equipment {
   heatsTo(device_id: string): number | null | undefined {
     const { heating } = this.#registry.find(device_id).info()
     return heating && !heating.is_lowest ? heating.target : undefined
+  }
+
+  identityOf(device_id: string): DeviceIdentity | undefined {
+    const instrument = this.#registry.all().find((device) => device.device_id === device_id)
+    if (!instrument) return undefined
+    const { type, driver, simulated, identity } = instrument.info()
+    const known = { serial: identity?.serial_number ?? null, firmware: identity?.firmware_version ?? null }
+    const model = identity?.model ?? instrument.abilities.model
+    return { type, driver, is_simulated: simulated, model, ...known, units: instrument.questions.units }
+  }
+
+  teachpointsTo(transporter_id: string, position: string): Teachpoint[] {
+    const points = this.#teachpoints.list(transporter_id)
+    const way = new Set<Teachpoint>()
+    let next: string | undefined = position
+    while (next !== undefined) {
+      const point = points.find(({ name }) => name === next)
+      // The move itself refuses a way that leads in a circle.
+      if (!point || way.has(point)) break
+      way.add(point)
+      next = point.gateway
+    }
+    return [...way]
   }
 
   simulator(device_id: string): SimulatorHand | undefined {
@@ -177,12 +215,18 @@ export class DrivenEquipment implements Equipment {
     return this.#registry.find(transporter_id).gripper(labware)
   }
 
-  async carry(transporter_id: string, verb: MoveName, { position, labware, signal }: Carrying): Promise<void> {
+  async carry(transporter_id: string, verb: MoveName, { position, labware, signal, begun }: Carrying): Promise<void> {
     this.#mustBeFit(transporter_id)
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
     const way = this.#wayTo(transporter_id, position)
-    await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, { position, way, labware }, { begun }))
+    await this.#untilAborted(instrument, signal, (noted) => {
+      const onBegun = (record: OperationRecord) => {
+        noted(record)
+        begun?.(record.operation_id)
+      }
+      return instrument.carry(verb, { position, way, labware }, { begun: onBegun })
+    })
   }
 
   /** Throws `invalid` for a real transporter that became unfit since the run was submitted. */

@@ -2,7 +2,9 @@
 
 import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
 import type { Attach, Person, Typical } from '../../devices/device.ts'
+import type { Readings } from '../../devices/readings.ts'
 import type { CarriedLabware } from '../../devices/way.ts'
+import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 
 /** A device that must be initialized before its next use, with the reason. */
 export type LatchedFault = {
@@ -21,6 +23,19 @@ export type DeviceCondition = {
   temperature: number | null
   /** The usual time to initialize and to heat; undefined if unknown. */
   typical: Typical | undefined
+}
+
+/** The identity of a device, as the record of a run keeps it. */
+export type DeviceIdentity = {
+  type: string
+  driver: string
+  is_simulated: boolean
+  /** Null if unknown. */
+  model: string | null
+  serial: string | null
+  firmware: string | null
+  /** The units of its readings, by their names. */
+  units: Readonly<Record<string, string>>
 }
 
 /** The control of a simulator's faults. */
@@ -58,6 +73,12 @@ export interface Equipment {
   heatsTo?(device_id: string): number | null | undefined
   /** Returns the fault control of a run's own simulator; absent without one. */
   simulator?(device_id: string): SimulatorHand | undefined
+  /** The readings that the devices give in the background; absent without drivers. */
+  readonly readings?: Pick<Readings, 'listen' | 'want' | 'newestOf'>
+  /** Returns the identity of a device; undefined for an unknown one. Absent without drivers. */
+  identityOf?(device_id: string): DeviceIdentity | undefined
+  /** Lists the teachpoints by which a transporter comes to a position: its own one, then its gateways. Absent without drivers. */
+  teachpointsTo?(transporter_id: string, position: string): Teachpoint[]
   /** Holds a device for an execution. Returns the function that releases it. Throws `locked`. */
   hold?(device_id: string, execution_id: string): () => void
   /** Performs an operation or takes a reading. Resolves with `{success, message}`, or the reading. */
@@ -78,7 +99,15 @@ export interface Equipment {
 }
 
 /** `from` and `to` are the positions of the whole hop, for forecasts. */
-export type Carrying = { position: string; from?: string; to?: string; labware: CarriedLabware; signal: AbortSignal }
+export type Carrying = {
+  position: string
+  from?: string
+  to?: string
+  labware: CarriedLabware
+  signal: AbortSignal
+  /** Called with its id when the operation begins. */
+  begun?(operation_id: string): void
+}
 
 export type Performing = {
   signal: AbortSignal

@@ -6,7 +6,8 @@ import { type RecordRow, recordPath } from '../../events/run_record_file.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Records } from './records.ts'
 
-type Around = {
+/** The places to which rows of a run go. */
+export type RowTarget = {
   /** The run, if it is in memory. */
   execution: Execution | undefined
   /** The folder of the states of runs. */
@@ -19,7 +20,7 @@ type Around = {
  * Adds a row to the record of a run. Resolves when the row is on the disk: true, or false for a run without a record. Rejects with `storage`; the row of an open run
  * may be written later then.
  */
-export async function addRow(execution_id: string, row: RecordRow, { execution, folder, persist }: Around): Promise<boolean> {
+export async function addRow(execution_id: string, row: RecordRow, { execution, folder, persist }: RowTarget): Promise<boolean> {
   if (execution && !execution.isOver) {
     if (!execution.record.isKept) return false
     execution.record.add(row)

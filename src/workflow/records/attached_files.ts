@@ -5,9 +5,8 @@ import type { RunFiles } from '../../events/run_files.ts'
 import type { RecordRow } from '../../events/run_record_file.ts'
 import { rowsOfRecord } from '../../events/run_record_reader.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
-import type { Execution } from '../runs/execution.ts'
 import { labwareIn } from '../threads/record_rows.ts'
-import { addRow } from './added_rows.ts'
+import { addRow, type RowTarget } from './added_rows.ts'
 import { recordOf } from './run_records.ts'
 
 /** The most files of a run. */
@@ -31,11 +30,8 @@ type Attaching = {
 
 type Around = {
   files: RunFiles
-  /** The folder of the states of runs. */
-  folder: string
-  persist(): Promise<void>
-  /** Finds a run that is in memory. */
-  find(execution_id: string): Execution | undefined
+  /** Returns where rows of this run go. */
+  target(execution_id: string): RowTarget
   /** Unix time, s. */
   now(): number
 }
@@ -65,7 +61,7 @@ export class AttachedFiles {
       try {
         if (rows.length >= mostFiles)
           throw new LabError('conflict', `execution ${execution_id} has ${rows.length} files, which is the limit; pack several into one`)
-        const at = this.#around.find(execution_id)?.now() ?? this.#around.now()
+        const at = this.#around.target(execution_id).execution?.now() ?? this.#around.now()
         const row: FileRow = { kind: 'file', at, ...about, bytes, sha256, from: 'person', ...whose }
         if (!(await this.#add(execution_id, row))) throw noRecord(execution_id)
         return { row, isNew: true }
@@ -97,13 +93,11 @@ export class AttachedFiles {
   }
 
   #add(execution_id: string, row: RecordRow): Promise<boolean> {
-    const { folder, persist, find } = this.#around
-    return addRow(execution_id, row, { execution: find(execution_id), folder, persist })
+    return addRow(execution_id, row, this.#around.target(execution_id))
   }
 
   #recordOf(execution_id: string) {
-    const { find, folder } = this.#around
-    return recordOf(execution_id, { execution: find(execution_id), folder })
+    return recordOf(execution_id, this.#around.target(execution_id))
   }
 
   #mustHaveRecord(execution_id: string): void {
@@ -126,7 +120,7 @@ export class AttachedFiles {
       names.add(one.labware)
       if ([one.labware_id, one.barcode, one.labware].includes(wanted)) found.set(one.labware_id, one)
     }
-    const execution = this.#around.find(execution_id)
+    const { execution } = this.#around.target(execution_id)
     if (execution) for (const thread of execution.threads.values()) see(labwareIn(thread))
     else {
       for await (const row of this.#rows(execution_id, ['action', 'move'])) {

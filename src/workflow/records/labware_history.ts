@@ -14,7 +14,7 @@ const kinds = ['move', 'action', 'decision'] as const
 export const LabwareStep = v.strictObject({
   at: described(v.number(), 'When it ended, Unix time', 's'),
   kind: v.picklist(kinds),
-  text: described(v.string(), 'What was done, in a sentence'),
+  text: described(v.string(), 'The step, in a sentence'),
   labware_id: MaybeText,
   labware: MaybeText,
   barcode: MaybeText,

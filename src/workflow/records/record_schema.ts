@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
+import { readingReasons } from '../threads/used_devices.ts'
 
 const MaybeText = v.nullable(v.string())
 const At = described(v.number(), 'Unix time', 's')
@@ -14,8 +15,14 @@ export const rowKinds = [
   'value',
   'values_left_out',
   'rows_left_out',
-  'ended',
+  'device',
+  'teachpoint',
+  'readings',
+  'decision',
+  'window_missed',
+  'note',
   'file',
+  'ended',
   'gap',
 ] as const
 
@@ -23,11 +30,15 @@ export const rowKinds = [
 export const RecordRow = v.pipe(
   v.record(v.string(), v.unknown()),
   v.description(
-    '`kind` says what it is about. `submission`: who submitted what, with the workflow and the topology as they were, and the variables with their defaults. ' +
+    '`kind` says what it is about. `submission`: who (`by`) submitted what, when, in which time zone and with which version, with `project`, `tags` and `notes`, ' +
+      'the workflow and the topology as they were, and the variables with their defaults. ' +
       '`incident`: an incident of the run. `action`: an attempt at an action, with its device, operations, labware, times and outcome. `move`: an attempt at a hop, with ' +
-      '`from`, `to` and `transporter`. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
-      '`rows_left_out`: from here on, rows are not kept: with `why` = `size`, since the record is too long; with `disk`, until the disk takes rows again. ' +
-      '`ended`: the end of the run, with the number of its threads by status. `file`: a file that a person, a program or a device attached. ' +
+      '`from`, `to`, `transporter` and its operations. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
+      '`rows_left_out`: from here on, rows of the kind `of` are not kept: with `why` = `size`, since the record is too long; with `disk`, until the disk takes rows again. ' +
+      '`device`: a device when the run first used it, or when its identity changed, with the units of its readings. `teachpoint`: a teachpoint at its first use, or when it ' +
+      'had changed. `readings`: the readings of a device in use. ' +
+      '`decision`: what a person decided, in words (`text`) and as a verb with its `params`, and who (`by`). ' +
+      '`window_missed`: labware whose next action began too late, or never. `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),
 )
@@ -53,6 +64,19 @@ export const RecordedFile = v.object({
   labware: v.optional(v.string()),
   barcode: v.optional(MaybeText),
   group_id: v.optional(MaybeText),
+})
+
+export const RecordedReading = v.strictObject({
+  kind: v.literal('readings'),
+  at: At,
+  device_id: v.string(),
+  values: described(v.record(v.string(), v.number()), 'By name; the units are in the row `device` of the record'),
+  targets: v.optional(described(v.record(v.string(), v.number()), 'The set points of values that have one; absent without any')),
+  why: described(
+    v.picklist(readingReasons),
+    '`interval`: each 10 s while the run uses the device. `start`, `end`: at the beginning or the end of the action, usually within 2 s',
+  ),
+  action_id: v.optional(v.string()),
 })
 
 export const RecordedValue = v.strictObject({

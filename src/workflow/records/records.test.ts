@@ -6,7 +6,7 @@ import { VirtualClock } from '../../kit/clock.ts'
 import { oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, until } from '../../testing/workflow.ts'
 import { abortOrphanedRuns } from '../recovery/orphaned_runs.ts'
-import type { RuntimeOptions } from '../runtime.ts'
+import type { RuntimeOptions } from '../runtime_options.ts'
 import { RecordFile } from './record_file.ts'
 import { type ExecutionRow, type RecordStore, Records, type SubmissionRecord, type ThreadRecord } from './records.ts'
 

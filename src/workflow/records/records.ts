@@ -5,7 +5,7 @@ import { ExecutionLifecycleContext } from '../../events/contexts.ts'
 import type { Submission } from '../runs/submission.ts'
 import { runModes } from '../state/modes.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../state/statuses.ts'
-import { Group, requestHash } from '../state/submission_request.ts'
+import { Group, requestHash, SubmissionRequest } from '../state/submission_request.ts'
 import { LabwareIndex } from './labware_index.ts'
 
 const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
@@ -48,6 +48,9 @@ export const SubmissionRecord = v.strictObject({
   reason: v.pipe(MaybeText, v.description('Why it ended as it did, where that is not COMPLETED')),
   ended_at: MaybeUnixSeconds,
   request_sha256: v.optional(v.pipe(v.string(), v.description('SHA-256 of the request, where its caller chose the id'))),
+  project: SubmissionRequest.entries.project,
+  tags: SubmissionRequest.entries.tags,
+  notes: SubmissionRequest.entries.notes,
 })
 export type SubmissionRecord = v.InferOutput<typeof SubmissionRecord>
 
@@ -349,11 +352,22 @@ export function submissionRow({
   request,
   submitted_at,
 }: Pick<Submission, 'submission_id' | 'execution_id' | 'request' | 'submitted_at'>): SubmissionRecord {
-  const { workflow, run_mode, batch_mode, groups, variables, operator_id } = request
+  const { workflow, run_mode, batch_mode, groups, variables, operator_id, project, tags, notes } = request
   const chosen = request.submission_id !== undefined && { request_sha256: requestHash(request) }
   const group_ids = groups.map(({ group_id }) => group_id)
   const asked = { workflow_name: workflow, run_mode, batch_mode, group_ids, variables, operator_id }
-  return { submission_id, execution_id, ...asked, submitted_at, status: 'IN_PROGRESS', reason: null, ended_at: null, ...chosen }
+  const described = { ...(project !== undefined && { project }), ...(tags && { tags }), ...(notes !== undefined && { notes }) }
+  return {
+    submission_id,
+    execution_id,
+    ...asked,
+    ...described,
+    submitted_at,
+    status: 'IN_PROGRESS',
+    reason: null,
+    ended_at: null,
+    ...chosen,
+  }
 }
 
 /** Returns the outcome of a group; without threads it is that of the execution. */

@@ -1,6 +1,6 @@
 // Reads and continues the records of runs.
 
-import { type RunRecordFile, recordPath } from '../../events/run_record_file.ts'
+import { type RecordRow, type RunRecordFile, recordPath } from '../../events/run_record_file.ts'
 import { hasRecord, rowsOfRecord } from '../../events/run_record_reader.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { RecordState } from '../state/run.ts'
@@ -8,18 +8,28 @@ import { timelineRowOf } from '../threads/record_rows.ts'
 import { mostKept, type TimelineRow } from '../threads/timeline.ts'
 
 const kinds = ['action', 'move'] as const
+const others = ['device', 'teachpoint'] as const
+const isOther = /^\{"kind":"(device|teachpoint)"/
 
-/** Reads the newest rows of the timeline, in the order of their ends, and counts the earlier ones. `started_at`: when the run began, Unix time, s. */
+type Reading = { length?: number; other?(row: RecordRow): void }
+
+/**
+ * Reads the newest rows of the timeline, in the order of their ends, and counts the earlier ones. `started_at`: when the run began, Unix time, s.
+ * `other` is called with the rows about devices and teachpoints.
+ */
 export async function readTimeline(
   path: string,
   started_at: number,
-  length?: number,
+  { length, other }: Reading = {},
 ): Promise<{ rows: TimelineRow[]; dropped: number; damaged: number }> {
   const texts: string[] = []
   let [dropped, damaged] = [0, 0]
-  for await (const piece of rowsOfRecord(path, { kinds, length })) {
+  for await (const piece of rowsOfRecord(path, { kinds: other ? [...kinds, ...others] : kinds, length })) {
     damaged += piece.damaged
-    texts.push(...piece.rows)
+    for (const text of piece.rows) {
+      if (other && isOther.test(text)) other(JSON.parse(text))
+      else texts.push(text)
+    }
     const over = texts.length - mostKept
     if (over <= 0) continue
     dropped += over
@@ -44,7 +54,8 @@ export async function restoreRecord(execution: Execution, file: RunRecordFile | 
   const missing_bytes = await file.reopen(saved?.bytes).catch(() => undefined)
   if (missing_bytes === undefined) return
   record.writeTo(file, saved)
-  const read = saved && (await readTimeline(file.path, started_at, file.length).catch(() => undefined))
+  const other = (row: RecordRow) => execution.used.restore(row)
+  const read = saved && (await readTimeline(file.path, started_at, { length: file.length, other }).catch(() => undefined))
   if (saved && read) timeline.restore(read.rows, saved)
   if (!read || missing_bytes > 0) record.add({ kind: 'gap', at: execution.now(), missing_bytes: saved ? missing_bytes : null })
 }
@@ -54,7 +65,8 @@ export function recordOf(
   execution_id: string,
   { execution, folder }: { execution: Execution | undefined; folder: string },
 ): { path: string; length?: number } | undefined {
-  if (execution) return execution.record.readable
+  // The rows that are added after the end of the run are in the file alone.
+  if (execution?.state.isWritten) return execution.record.readable
   const path = recordPath(folder, execution_id)
   return hasRecord(path) ? { path } : undefined
 }

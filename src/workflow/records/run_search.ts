@@ -13,9 +13,6 @@ export type RunQuery = {
   text?: string | undefined
 }
 
-/** Members by which people describe a run. Records of earlier versions have none of them. */
-type Described = { project?: string | null; tags?: readonly string[] | null; notes?: string | null }
-
 /** Makes the function that tells whether a run is one of those that are looked for. */
 export function runsThat(
   { status, workflow, mode, barcode, tag, project, text }: RunQuery,
@@ -28,9 +25,9 @@ export function runsThat(
     if (workflow !== undefined && run.workflow_name !== workflow) return false
     if (mode !== undefined && run.run_mode !== mode) return false
     if (had && !had.has(run.execution_id)) return false
-    const about = () => [run, ...records.submissionsOf(run.execution_id)] as Described[]
-    if (tag !== undefined && !about().some(({ tags }) => tags?.includes(tag))) return false
-    if (project !== undefined && !about().some((its) => its.project === project)) return false
+    const submissions = () => records.submissionsOf(run.execution_id)
+    if (tag !== undefined && !submissions().some(({ tags }) => tags?.includes(tag))) return false
+    if (project !== undefined && !submissions().some((one) => one.project === project)) return false
     return words === undefined || textsOf(run, records).some((its) => its.toLowerCase().includes(words))
   }
 }
@@ -39,7 +36,7 @@ export function runsThat(
 function textsOf(run: ExecutionRow, records: Records): string[] {
   const { execution_id, workflow_name, reason } = run
   const submissions = records.submissionsOf(execution_id)
-  const described = ([run, ...submissions] as Described[]).flatMap(({ project, tags, notes }) => [project, notes, ...(tags ?? [])])
+  const described = submissions.flatMap(({ project, tags, notes }) => [project, notes, ...(tags ?? [])])
   const asked = submissions.flatMap(({ submission_id, operator_id, group_ids }) => [submission_id, operator_id, ...group_ids])
   const carried = records.threads(execution_id).flatMap(({ thread_name, barcode }) => [thread_name, barcode])
   return [execution_id, workflow_name, reason, ...described, ...asked, ...carried].filter((its) => typeof its === 'string')

@@ -6,7 +6,7 @@ import { byHand, oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, Kept, run, takeUp, testRuntime, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { Execution } from '../runs/execution.ts'
-import type { RuntimeOptions } from '../runtime.ts'
+import type { RuntimeOptions } from '../runtime_options.ts'
 import { type Checkpoint, checkpointOf } from '../state/run.ts'
 
 /** Where each labware ended, by thread. */

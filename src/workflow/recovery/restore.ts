@@ -144,7 +144,7 @@ function noteAction(thread: LabwareThread, { action_id, name, device, ...times }
 function noteMove(thread: LabwareThread, { action_id, from, to, transporter, ...times }: Fixed<MoveState>): void {
   const nothing = { name: null, method_id: null, method_name: null, device: null }
   const row = endedRow(thread, { kind: 'move', action_id, ...nothing, from, to, transporter }, times)
-  addMoveRow(thread.execution, row, thread)
+  addMoveRow(thread.execution, row, thread, [])
 }
 
 const nowhere = { from: null, to: null, transporter: null }

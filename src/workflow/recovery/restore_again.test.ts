@@ -5,7 +5,7 @@ import type { RuntimeEvent } from '../../events/event.ts'
 import { byHand, severalArms, workflowOf } from '../../testing/documents.ts'
 import { begin, Kept, KeptBeside, run, takeUp, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
-import type { RuntimeOptions } from '../runtime.ts'
+import type { RuntimeOptions } from '../runtime_options.ts'
 import { checkpointOf } from '../state/run.ts'
 
 const arms = { arm_1: ['pad_1', 'pad_2', 'mixer_in', 'between'], arm_2: ['between', 'pad_3', 'reader_in'] }

@@ -1,6 +1,7 @@
 // A run of a workflow, with its threads, its submissions and its outcome.
 
 import { LabError } from '../../errors.ts'
+import type { RecordRow } from '../../events/run_record_file.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
@@ -18,6 +19,7 @@ import { SavedValues } from '../threads/saved_values.ts'
 import { Slots } from '../threads/slots.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
+import { UsedDevices } from '../threads/used_devices.ts'
 import { stillHeating } from './devices_of_run.ts'
 import { Groups } from './groups.ts'
 import { Inserts } from './inserts.ts'
@@ -58,6 +60,7 @@ export class Execution implements RunPorts {
   /** The state of the run that survives a restart. */
   readonly state = new RunState()
   readonly record = new RunRecord(this.state)
+  readonly used: UsedDevices
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
   readonly values: SavedValues
@@ -103,6 +106,7 @@ export class Execution implements RunPorts {
     // No event: `#end` publishes the final phases.
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
+    this.used = new UsedDevices(this)
     this.channels = new Channels(this.state, { isOfGroups: beginning.events_of_groups, now: () => this.now() })
     this.values = new SavedValues(this.state)
     this.events = new RunPublisher(this, around)
@@ -165,18 +169,6 @@ export class Execution implements RunPorts {
     const submission = new Submission(this, state)
     this.submissions.push(submission)
     return submission
-  }
-
-  /** Adds a row about a new submission to the record, with the documents as they are now if it is the first one. */
-  recordSubmission({ submission_id, request, submitted_at }: Submission): void {
-    const { name, hash, document, topology } = this.workflow
-    const { on: _, ...workflow_document } = document
-    const names = Object.keys(document.variables)
-    const variables = Object.fromEntries(names.map((variable) => [variable, this.variable(variable, submission_id) ?? null]))
-    const { operator_id, groups, run_mode } = request
-    const about = { submission_id, operator_id, run_mode, groups, variables, workflow: name, workflow_hash: hash, topology: topology.name }
-    const documents = this.submissions.length === 1 && { workflow_document, topology_document: topology.document }
-    this.record.add({ kind: 'submission', at: submitted_at, ...about, ...documents })
   }
 
   /** Accepts a checked submission. Its first threads start in a later turn. */
@@ -331,6 +323,7 @@ export class Execution implements RunPorts {
   leave(): void {
     this.gate.leave()
     this.labwarePositions.stop()
+    this.used.leave()
     this.events.silence()
   }
 
@@ -369,6 +362,7 @@ export class Execution implements RunPorts {
       })
     }
     this.slots.abandon()
+    this.used.end()
     this.ended_at = this.now()
     this.#status?.become(phase === 'completed' ? 'COMPLETED' : 'ERRORED')
     const end = ({ completed: 'COMPLETED', failed: 'FAILED', aborted: 'ABORTED' } as const)[phase]
@@ -383,10 +377,18 @@ export class Execution implements RunPorts {
       reason: this.reason,
       ...(still_heating.length > 0 && { still_heating }),
     })
+    this.record.add(endedRow(this, end))
     this.labwarePositions.stop()
     this.events.close()
     this.#around.ended(this)
   }
+}
+
+/** Returns the row of the end of a run, with the number of its threads in each status. */
+function endedRow({ ended_at, threads, reason }: Execution, status: string): RecordRow {
+  const counts: Record<string, number> = {}
+  for (const { status } of threads.values()) counts[status.current] = (counts[status.current] ?? 0) + 1
+  return { kind: 'ended', at: ended_at, status, reason, threads: counts }
 }
 
 function workflowStatus({ execution_id, events }: Execution, published?: WorkflowStatus): Status<WorkflowStatus> {

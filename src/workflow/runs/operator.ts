@@ -96,6 +96,20 @@ export class Operator {
     return this.#waiting(step_id).thread_id
   }
 
+  /** Words an answer to a step that waits, for the record. Throws `not_found` as `answer` does. */
+  answerIn(step_id: string, { answer, ...params }: TaskAnswer): { decision: string; text: string; params: object } {
+    const { instruction } = this.#waiting(step_id)
+    const { position, reason } = params
+    const all = {
+      done: ['confirm', `Confirmed: ${instruction}`],
+      taken: ['taken', `Took the labware: ${instruction}`],
+      elsewhere: ['put_elsewhere', `Put the labware at ${position} instead: ${instruction}`],
+      cannot: ['cannot', `Said that this cannot be done${reason ? ` (${reason})` : ''}: ${instruction}`],
+    } as const
+    const [decision, text] = all[answer]
+    return { decision, text, params }
+  }
+
   #waiting(step_id: string): Pending {
     const step = this.#steps.get(step_id)
     if (!step || step.isConfirmed)

@@ -13,10 +13,12 @@ const mib = 1024 * 1024
 const mostValues = 200_000
 const mostLongBytes = 256 * mib
 const mostBytes = 256 * mib
-/** The bytes of the file beyond which other rows are left out too, except `lasting` ones. */
+/** The bytes of the file beyond which rows of all kinds are left out, except `lasting` ones. */
 export const mostFileBytes = mostBytes + 64 * mib
 /** The bytes that may wait for a disk that refuses them. */
 export const mostHeld = 16 * mib
+/** Rows of which a run may have any number: they leave room for the others. */
+const many: ReadonlySet<string> = new Set(['value', 'readings'])
 /** Rows that are kept in any case; they are few. */
 const lasting: ReadonlySet<string> = new Set(['submission', 'file', 'note', 'rows_left_out', 'values_left_out', 'ended'])
 
@@ -33,10 +35,8 @@ export class RunRecord {
   files: RunFiles | undefined
   #file: RunRecordFile | undefined
   #counts = { ...none }
-  /** The kinds of values that were left out since this start: long ones, others. */
-  readonly #leftOut = new Set<boolean>()
-  /** Whether the last row says that rows are left out. */
-  #isLeavingOut = false
+  /** The kinds of rows that are being left out; of values also `long` and `short`, if the run has too many. */
+  readonly #leftOut = new Set<string>()
 
   constructor(state: RunState) {
     this.#state = state
@@ -65,14 +65,25 @@ export class RunRecord {
     return this.#state.isWritten ? { path, length } : { path }
   }
 
+  /** Whether rows wait for the next transaction. */
+  get hasWaiting(): boolean {
+    return this.#file !== undefined && this.#file.written < this.#file.length
+  }
+
   /** Adds a row, which is written with the next transaction. Leaves it out if the file is too long, or too much waits for the disk; one row says so. */
   add(row: RecordRow): void {
     if (!this.#file) return
-    const why = lasting.has(row.kind) ? undefined : whyLeftOut(this.#file)
-    if (why !== undefined && this.#isLeavingOut) return
-    if (!lasting.has(row.kind)) this.#isLeavingOut = why !== undefined
-    if (why === undefined) this.#write(this.#file, row)
-    else this.#write(this.#file, { kind: 'rows_left_out', at: row.at ?? row.ended ?? null, why })
+    const why = whyLeftOut(this.#file, row)
+    if (why === undefined) {
+      this.#leftOut.delete(row.kind)
+      this.#write(this.#file, row)
+    } else this.#leaveOut(row.kind, { kind: 'rows_left_out', at: row.at ?? row.ended ?? null, of: row.kind, why })
+  }
+
+  /** Says once that rows are left out from here on. */
+  #leaveOut(what: string, row: RecordRow): void {
+    if (!this.#leftOut.has(what) && this.#file) this.#write(this.#file, row)
+    this.#leftOut.add(what)
   }
 
   #write(file: RunRecordFile, row: RecordRow): void {
@@ -100,18 +111,15 @@ export class RunRecord {
     // A copy, because an event freezes it.
     const sha256 = bytes <= longestInline ? undefined : createHash('sha256').update(json).digest('hex')
     const kept: KeptValue = sha256 === undefined ? { value: JSON.parse(json) } : { sha256, bytes }
-    if (this.#file && whyLeftOut(this.#file)) {
+    if (this.#file && whyLeftOut(this.#file, { kind: 'value' })) {
       this.add({ kind: 'value', ...row })
       return undefined
     }
     const counts = this.#counts
     const isLong = sha256 !== undefined
-    const isTooMuch =
-      counts.values >= mostValues || (this.#file?.length ?? 0) > mostBytes || (isLong && counts.long_bytes + bytes > mostLongBytes)
-    if (isTooMuch) {
+    if (counts.values >= mostValues || (isLong && counts.long_bytes + bytes > mostLongBytes)) {
       // A single row reports the left-out values: one for long values, one for the others.
-      if (!this.#leftOut.has(isLong)) this.add({ kind: 'values_left_out', ...row, name: row.name })
-      this.#leftOut.add(isLong)
+      this.#leaveOut(isLong ? 'long' : 'short', { kind: 'values_left_out', ...row })
       return undefined
     }
     this.add({ kind: 'value', ...row, ...kept })
@@ -125,7 +133,10 @@ export class RunRecord {
 }
 
 /** Returns why a row is left out: the file is too long, or the disk refuses so much that memory would fill. */
-function whyLeftOut({ length, held }: RunRecordFile): 'size' | 'disk' | undefined {
-  if (length > mostFileBytes) return 'size'
+function whyLeftOut({ length, held }: RunRecordFile, { kind, decision }: RecordRow): 'size' | 'disk' | undefined {
+  if (lasting.has(kind)) return undefined
+  // Programs emit events, and as many as they like.
+  const isOneOfMany = many.has(kind) || decision === 'emit'
+  if (length > (isOneOfMany ? mostBytes : mostFileBytes)) return 'size'
   return held > mostHeld ? 'disk' : undefined
 }

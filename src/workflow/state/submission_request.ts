@@ -39,6 +39,12 @@ const Variables = described(
 
 export const SubmissionId = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'))
 
+const printable = (most: number) =>
+  v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be a text without control characters'), v.maxLength(most))
+/** A text of one or several lines. */
+export const Note = v.pipe(v.string(), v.regex(/\S/, 'must not be empty'), v.maxLength(4000, 'has more than 4,000 characters'))
+export const Tags = v.pipe(v.array(printable(64)), v.maxLength(32, 'has more than 32 tags'))
+
 export const SubmissionRequest = v.strictObject({
   submission_id: v.optional(
     described(
@@ -54,6 +60,12 @@ export const SubmissionRequest = v.strictObject({
     'JOIN_EXISTING adds the groups to the open execution of the workflow, if there is one, whether that began with JOIN_EXISTING or STANDALONE',
   ),
   variables: Variables,
+  project: described(v.optional(printable(128)), 'The project of the run; it stands in the record of the run, as do `tags` and `notes`'),
+  tags: described(v.optional(Tags), 'Words by which the run is found; 32 at most'),
+  notes: described(
+    v.optional(Note),
+    'A text for the reader of the record; more can be added with POST /api/executions/{execution_id}/notes',
+  ),
   operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
 })
 export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>

@@ -11,6 +11,7 @@ import type { RunRecord } from '../state/run_record.ts'
 import type { Status, ThreadStatus } from '../state/statuses.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Timeline } from './timeline.ts'
+import type { UsedDevices } from './used_devices.ts'
 
 /** The present wait of a thread, for explanations. `peer`: another thread must act first. */
 export type Waiting = {
@@ -61,6 +62,7 @@ export interface Publisher {
   readonly environment: RunEnvironment
   readonly timeline: Timeline
   readonly record: RunRecord
+  readonly used: UsedDevices
   /** Unix time, s. */
   readonly started_at: number
   /** Unix time, s. */

@@ -1,6 +1,7 @@
 // The rows that actions and moves leave in the record of their run, and what their last events say beside their names.
 
 import type { RecordRow } from '../../events/run_record_file.ts'
+import type { WindowState } from '../state/run.ts'
 import type { RunRecord } from '../state/run_record.ts'
 import type { Carrier } from './carrier.ts'
 import type { TimelineRow } from './timeline.ts'
@@ -8,10 +9,14 @@ import type { TimelineRow } from './timeline.ts'
 /** An operation that an action began at its device. */
 export type BegunOperation = { operation: string; params: Readonly<Record<string, unknown>>; operation_id: string | null }
 
+/** An operation that a move began at its transporter. */
+export type MoveOperation = { operation: string; operation_id: string; part: 'pick' | 'place' }
+
 /** A value as the event of its action has it: `value` only if it is short. */
 export type EventValue = { name: string; unit: string | null; value?: unknown }
 
-type RecordedRun = { readonly record: RunRecord; readonly started_at: number }
+/** `now` returns Unix time, s. */
+type RecordedRun = { readonly record: RunRecord; readonly started_at: number; now(): number }
 
 /** The longest JSON of all values in an event together; further ones are there by their names. */
 const mostInEvent = 4096
@@ -40,10 +45,18 @@ export function addActionRow(run: RecordedRun, row: TimelineRow, { owner, others
   })
 }
 
-export function addMoveRow(run: RecordedRun, row: TimelineRow, thread: Carrier): void {
+export function addMoveRow(run: RecordedRun, row: TimelineRow, thread: Carrier, operations: readonly MoveOperation[]): void {
   if (!run.record.isKept) return
   const { from, to, transporter } = row
-  run.record.add({ ...beginning('move', row, thread), from, to, transporter, ...times(run, row), error: thread.last_error })
+  run.record.add({ ...beginning('move', row, thread), from, to, transporter, operations, ...times(run, row), error: thread.last_error })
+}
+
+/** Adds the row of a window that the labware missed. `before` is the action that began too late; null if none began. */
+export function addWindowRow(run: RecordedRun, { after, allowed_s, until }: WindowState, thread: Carrier, before: string | null): void {
+  const at = run.now()
+  const took_s = before === null ? null : Math.round((at - until + allowed_s) * 1000) / 1000
+  const whose = { thread_id: thread.thread_id, thread_name: thread.name, ...labwareIn(thread) }
+  run.record.add({ kind: 'window_missed', at, ...whose, after, before, allowed_s, took_s })
 }
 
 function beginning(kind: 'action' | 'move', { action_id, name }: TimelineRow, thread: Carrier): RecordRow {

@@ -89,7 +89,7 @@ export const tables: Readonly<Record<string, Table>> = {
   },
   'decisions.csv': {
     description: 'What people decided and noted, and what did not go as planned',
-    kinds: ['decision', 'note', 'incident', 'window_missed', 'gap', 'values_left_out', 'readings_left_out', 'decisions_left_out'],
+    kinds: ['decision', 'note', 'incident', 'window_missed', 'gap', 'values_left_out', 'rows_left_out'],
     columns: [
       ...at,
       column('kind', 'decision, note, incident, window_missed, or what the record lacks'),

@@ -86,8 +86,7 @@ export class ReportFacts {
     incident: (row) => this.#deviates(row, `Incident ${wordsOf(row.category)}`.trim(), wordsOf(row.message)),
     window_missed: (row) => this.#deviates(row, 'Window missed', windowWords(row)),
     values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords),
-    readings_left_out: (row) => this.#deviates(row, 'Readings left out', leftOutWords),
-    decisions_left_out: (row) => this.#deviates(row, 'Emitted events left out', leftOutWords),
+    rows_left_out: (row) => this.#deviates(row, 'Rows left out', leftOutWords),
     gap: (row) => this.#deviates(row, 'Gap in the record', 'Rows before this time are missing.'),
   }
 

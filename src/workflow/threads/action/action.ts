@@ -77,10 +77,12 @@ export class ActionRun {
     )
     const row = execution.timeline.action(this, status)
     keepTimes(this, row)
+    if (status === 'EXECUTING_ACTION') execution.used.action(this.device, this.action_id, 'start')
     if (!isTerminal(actionTransitions, status)) return
     const { owner, heldBy, operations } = this
     const others = [...this.arrived.values()].filter((one) => one !== owner)
     addActionRow(execution, row, { owner, others, operations, error: status === 'ERRORED' ? (this.failure ?? heldBy) : null })
+    if (row.started !== null) execution.used.action(this.device, this.action_id, 'end')
   }
 
   /** Returns the members that only the last event has. */

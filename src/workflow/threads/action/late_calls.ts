@@ -44,14 +44,14 @@ export class LateCalls {
     return undefined
   }
 
-  /** Decides about a call, and returns the call in words. Throws `not_found` if the incident has no such call, `conflict` if the call is over. */
-  decide(incident_id: string, verdict: OperatorVerdict): string {
+  /** Decides about a call, and returns the call. Throws `not_found` if the incident has no such call, `conflict` if the call is over. */
+  decide(incident_id: string, verdict: OperatorVerdict): Call {
     const late = this.#calls.get(incident_id)
     if (!late) throw new LabError('not_found', `incident ${incident_id} is not about a late device call`)
     if (late.isOver)
       throw new LabError('conflict', `${late.what} does not wait for a decision any more: somebody has decided, or it has ended`)
     late.isOver = true
     late.tell(verdict)
-    return late.what
+    return late
   }
 }

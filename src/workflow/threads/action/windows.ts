@@ -4,6 +4,7 @@ import { inSeconds } from '../../../kit/seconds.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
 import type { WindowState } from '../../state/run.ts'
 import type { Carrier } from '../carrier.ts'
+import { addWindowRow } from '../record_rows.ts'
 import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 import { windowAfter } from './claims.ts'
@@ -28,14 +29,17 @@ export function reopenWindow(thread: LabwareThread, state: WindowState, left_s: 
 
 /** Closes the windows of all labware in an action that begins. */
 export function beginIn(action: ActionRun): void {
-  const { owner, device, arrived } = action
+  const { owner, device, arrived, plan } = action
   if (device !== null) owner.environment.scheduler.began(owner.thread_id, device)
-  for (const thread of arrived.values()) closeWindow(thread)
+  for (const thread of arrived.values()) closeWindow(thread, plan.name)
 }
 
-/** Closes the window: the action that was to begin in time has begun, or never will. */
-export function closeWindow(thread: Carrier): void {
+/** Closes the window: the action that was to begin in time has begun (`before`), or never will. */
+export function closeWindow(thread: Carrier, before: string | null = null): void {
   if (!thread.window) return
+  const { execution } = thread
+  const { state } = thread.window
+  if (state.is_told) addWindowRow(execution, state, thread, before)
   thread.window.forget()
   thread.window = null
   thread.environment.scheduler.hurry(thread.thread_id, null)

@@ -256,7 +256,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     await take(thread, transporter)
   }
   const wasPlacing = move.state.is_placing
-  const carrier = person ? new PersonTask(thread, move, person) : byMachine(thread, move.hop)
+  const carrier = person ? new PersonTask(thread, move, person) : byMachine(thread, move)
   const sync = new MotionSync(thread)
   let letGo: (() => void) | undefined
   let takeBack: (() => void) | undefined
@@ -343,7 +343,7 @@ function learn(environment: RunEnvironment, { hop, picked_ms }: MoveRun, person:
 }
 
 /** Picks and places with an arm. */
-function byMachine(thread: LabwareThread, { from, to, transporter }: Hop) {
+function byMachine(thread: LabwareThread, { hop: { from, to, transporter }, operations }: MoveRun) {
   const carry = (verb: 'pick' | 'place', position: string) => {
     return thread.environment.equipment.carry(transporter, verb, {
       position,
@@ -351,6 +351,7 @@ function byMachine(thread: LabwareThread, { from, to, transporter }: Hop) {
       to,
       labware: carriedBy(thread),
       signal: thread.control.signal,
+      begun: (operation_id) => void operations.push({ operation: verb, operation_id, part: verb }),
     })
   }
   return { isDone: false, pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }

@@ -4,7 +4,7 @@ import type { Hop } from '../../plans/graph.ts'
 import type { MoveState } from '../../state/move.ts'
 import { type ActionStatus, actionTransitions, isTerminal, Status } from '../../state/statuses.ts'
 import type { Carrier } from '../carrier.ts'
-import { addMoveRow, keepTimes, labwareIn } from '../record_rows.ts'
+import { addMoveRow, keepTimes, labwareIn, type MoveOperation } from '../record_rows.ts'
 
 const nothing = { is_placing: false, has_failed_pick: false }
 
@@ -14,6 +14,8 @@ export class MoveRun {
   readonly hop: Hop
   /** When the pick was commanded, in ms of the environment's clock. */
   picked_ms: number | null = null
+  /** The operations that it began at its transporter. */
+  readonly operations: MoveOperation[] = []
   /** The person who is to make the next attempt instead of the transporter. */
   takeover: string | null = null
   /** Part of the state of the thread. */
@@ -45,14 +47,18 @@ export class MoveRun {
 
   #publish(action_status: ActionStatus): void {
     const { thread, action_id } = this
-    const { events, timeline } = thread.execution
+    const { events, timeline, used } = thread.execution
     const isOver = action_status === 'COMPLETED' || action_status === 'ERRORED'
     const { from, to, transporter } = this.hop
-    const more = isOver ? { operation_id: null, device_id: transporter, from, to, ...labwareIn(thread) } : undefined
+    const more = isOver
+      ? { operation_id: this.operations.at(-1)?.operation_id ?? null, device_id: transporter, from, to, ...labwareIn(thread) }
+      : undefined
     const context = Object.assign(thread.context(), { action_id, action_status, action_name: null }, more)
     events.emit('ACTION', action_id, action_status, context)
     const row = timeline.move(this, action_status)
     keepTimes(this, row)
-    if (isTerminal(actionTransitions, action_status)) addMoveRow(thread.execution, row, thread)
+    if (action_status === 'PICKING') used.move(transporter, from)
+    if (action_status === 'PLACING') used.move(transporter, to)
+    if (isTerminal(actionTransitions, action_status)) addMoveRow(thread.execution, row, thread, this.operations)
   }
 }

@@ -1,4 +1,4 @@
-// The files of runs on this bench: how many bytes they may take, and how much room the disk has.
+// The files and notes of runs on this bench: how many bytes files may take, and how much room the disk has.
 
 import { dirname } from 'node:path'
 import { levelOf } from '../care/host.ts'
@@ -8,7 +8,9 @@ import type { Hub } from '../events/hub.ts'
 import { RunFiles } from '../events/run_files.ts'
 import { roomOn } from '../kit/host_files.ts'
 import type { Refusals } from '../kit/refusals.ts'
+import type { RowTarget } from '../workflow/records/added_rows.ts'
 import { AttachedFiles } from '../workflow/records/attached_files.ts'
+import { Notes } from '../workflow/records/notes.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 
 const mib = 1024 * 1024
@@ -23,14 +25,15 @@ export function openRunFiles(rooms: { readonly config: Config; hub: Pick<Hub, 's
   })
 }
 
-export function attachedFiles(files: RunFiles, { hub, runtime }: { hub: Pick<Hub, 'log' | 'states'>; runtime: Runtime }): AttachedFiles {
-  return new AttachedFiles({
-    files,
+/** Opens what is added to the records of runs from outside: files and notes. */
+export function openAdded(files: RunFiles, { hub, runtime }: { hub: Pick<Hub, 'log' | 'states'>; runtime: Runtime }) {
+  const now = () => Date.now() / 1000
+  const target = (execution_id: string): RowTarget => ({
+    execution: runtime.runs.get(execution_id),
     folder: hub.states.folder,
     persist: () => hub.log.persist(),
-    find: (execution_id) => runtime.runs.get(execution_id),
-    now: () => Date.now() / 1000,
   })
+  return { attached: new AttachedFiles({ files, target, now }), notes: new Notes({ target, now }) }
 }
 
 /** Rejects with `storage` if the disk would be nearly full with so many more bytes: the state of the runs needs the rest. */

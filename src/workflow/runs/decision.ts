@@ -1,0 +1,54 @@
+// The decisions of people about a run, as its record keeps them: a row in the transaction of what was decided.
+
+import type { OperatorVerdict } from '../threads/action/late_calls.ts'
+import { labwareIn } from '../threads/record_rows.ts'
+import type { Decision } from '../threads/recovery.ts'
+import type { LabwareThread, RunPorts } from '../threads/thread.ts'
+
+/** `by` is the name of the caller's key; null for the service. `text` is one sentence for a reader of the record. */
+export type Decided = {
+  by: string | null
+  decision: string
+  text: string
+  params?: object | undefined
+  incident_id?: string | undefined
+}
+
+/** Adds the row of a decision, which is about a thread if one is given. Call it in the same turn as the change. */
+export function addDecision(run: RunPorts, { by, decision, text, params = {}, incident_id }: Decided, thread?: LabwareThread): void {
+  const action = thread?.action ?? thread?.move
+  const about = thread && { thread_id: thread.thread_id, thread_name: thread.name, ...labwareIn(thread) }
+  const ids = { ...(action && { action_id: action.action_id }), ...(incident_id !== undefined && { incident_id }) }
+  run.record.add({ kind: 'decision', at: run.now(), by, decision, text, params, ...about, ...ids })
+}
+
+/** The verbs of the record for the decisions about an error, and their sentences about what failed. */
+const recoveries: Record<Decision, [verb: string, text: (what: string, thread: LabwareThread) => string]> = {
+  RETRY: ['retry', (what) => `Retried ${what}`],
+  RETRY_OP: ['retry_op', (what) => `Repeated the failed call of ${what}`],
+  CONTINUE: ['continue', (what) => `Counted ${what} as done`],
+  ABORT_ACTION: ['skip_action', (what) => `Left out ${what}`],
+  ABORT_METHOD: ['skip_method', (_, { name, method }) => `Left out the rest of ${method?.plan.name ?? 'the method'} of ${name}`],
+  ABORT_THREAD: ['abort_thread', (_, { name }) => `Ended the thread ${name}`],
+}
+
+/** Words a decision about the error that holds a thread. Call it before the decision is carried out. */
+export function recoveryIn(thread: LabwareThread, decision: Decision, { on, by }: { on?: string | undefined; by?: string | undefined }) {
+  const [verb, text] = recoveries[decision]
+  const how = [on === undefined ? '' : ` at ${on}`, by === undefined ? '' : `, made by ${by}`].join('')
+  return { decision: verb, text: `${text(whatOf(thread, on), thread)}${how}` }
+}
+
+/** Words a decision about a device call that takes too long. */
+export function lateDecisionIn(call: string, verdict: OperatorVerdict): Pick<Decided, 'decision' | 'text' | 'params'> {
+  if (verdict === 'abort') return { decision: 'abort_call', text: `Cut off ${call}, which took too long` }
+  if (verdict === 'complete') return { decision: 'complete_call', text: `Counted ${call} as done, which took too long` }
+  return { decision: 'extend_call', text: `Gave ${call} ${verdict.extend} s more`, params: { seconds: verdict.extend } }
+}
+
+/** Names what a thread is held in. `on` is the device that replaces that of its action. */
+function whatOf({ action, move, labware, name }: LabwareThread, on: string | undefined): string {
+  if (move) return `the move of ${labware.name} from ${move.hop.from} to ${move.hop.to} with ${move.hop.transporter}`
+  if (!action) return `the step of ${name}`
+  return `${action.plan.name} of ${labware.name}${action.device === null || on !== undefined ? '' : ` at ${action.device}`}`
+}
