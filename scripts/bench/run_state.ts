@@ -6,13 +6,13 @@ import type { Restarted } from './workflow/restart.ts'
 import type { Asked, Done, Moved } from './workflow/runs.ts'
 
 /** The number of instruments at work at once. */
-const lanes = 50
+export const lanes = 50
 /** The number of events written and shown at once. */
 const burst = 500
 /** A pause takes a tenth of a second, and one turn that the computer holds up is its longest: the median of so many pauses counts. */
 const pauses = 5
 /** A folder of Linux that is no disk. */
-const inMemory = '/dev/shm'
+export const inMemory = '/dev/shm'
 
 /**
  * Each thread does ten methods on time that jumps. The same run with its state on the card and without takes turns, each time in a process of its
@@ -43,11 +43,10 @@ const noLater = { of: 'ratio', most: 1.5, wall: true } as const
 /** The CPU is the first of them. */
 async function rowsOfRun(threads: number, rounds: number): Promise<Row[]> {
   const asked: Asked = { do: 'run', groups: threads / lanes }
-  const [having, lacking, recording]: [Done[], Done[], Done[]] = [[], [], []]
+  const [having, lacking]: [Done[], Done[]] = [[], []]
   for (let i = 0; i < rounds; i++) {
     lacking.push(await once('full', asked))
     having.push(await once('states', asked))
-    recording.push(await once('record', asked))
   }
   const perEvent = (some: readonly Done[]) => Math.min(...some.map(({ cpu_us, events }) => cpu_us / events))
   const lag = (name: 'p50' | 'p99' | 'max', what: string) => {
@@ -56,10 +55,6 @@ async function rowsOfRun(threads: number, rounds: number): Promise<Row[]> {
   }
   return [
     row(`${threads} threads: CPU`, 'us/event', perEvent(having), { limit: perEvent(lacking), target: { of: 'ratio', most: 1.4 } }),
-    row(`${threads} threads: CPU with the record of the run`, 'us/event', perEvent(recording), {
-      limit: perEvent(having),
-      target: { of: 'ratio', most: 1.1 },
-    }),
     lag('p50', 'a stop waits, p50'),
     lag('p99', 'a stop waits, p99'),
     lag('max', 'longest turn of the event loop'),
@@ -102,7 +97,7 @@ function rowsOfRestart(threads: number, events: number): Promise<Row[]> {
   })
 }
 
-function once(how: 'full' | 'states' | 'record', asked: Asked): Promise<Done> {
+export function once(how: 'full' | 'states' | 'record', asked: Asked): Promise<Done> {
   return asking('./workflow/runs.js', how, async (ask) => {
     // V8 compiles what both do, as far as it will: a run of 100 threads ends before that, and would be dear beside one of 5,000.
     await ask({ do: 'run', groups: 500 / lanes })

@@ -1,10 +1,11 @@
 // Takes the pictures of the README: the seven screens, light, on a desk (1280x800) and on the bench screen (800x480), and a run while the
-// centrifuge spins, and one of a task of a person on the bench screen. Wants Debian's pngquant, which makes their files smaller.
+// centrifuge spins, one of a task of a person on the bench screen, and one of a report as on paper. Wants Debian's pngquant, which makes their files smaller.
 //   npm run build && node dist/scripts/browser/pictures.js
 
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import type { Page } from 'playwright-core'
+import { recordReport } from '../../src/testing/records.ts'
 import { button, desk, goTo, openBench, seen, small } from './bench.ts'
 
 /** The most that all of them may have, in bytes. */
@@ -32,7 +33,7 @@ const bench = await openBench({ time_scale: 1 })
 try {
   const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
   const pages = await Promise.all([desk, small].map(async (size) => ({ size, page: await bench.open('/', size) })))
-  let bytes = ofTask
+  let bytes = ofTask + (await pictureOfReport(await bench.open('/', { width: 900, height: 1270 })))
   for (const [screen, bring] of Object.entries(screens)) {
     for (const { size, page } of pages) {
       await goTo(page, screen === 'run' ? `runs/${execution_id}` : screen)
@@ -63,6 +64,12 @@ async function pictureOfTask(): Promise<number> {
   } finally {
     await bench.close()
   }
+}
+
+/** Takes the picture of the first page of a report. Returns its bytes. */
+async function pictureOfReport(page: Page): Promise<number> {
+  await page.setContent(await recordReport(3))
+  return take(page, `${folder}/report-900x1270.png`)
 }
 
 /** Takes the pictures of the screen Teach, with an arm that is in no run. Returns their bytes. */
