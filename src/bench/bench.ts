@@ -354,7 +354,7 @@ function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputPart
   const { hardware, clock, log, hub, audit, registry } = parts
   const pressed = () => {
     log.warn('the stop input is active: every device is stopped')
-    audit.note({ ...byService, what: 'stop input', details: { text: 'The stop input stopped every device', device_id: '*' } })
+    audit.note({ ...byService, what: 'stop input', details: { text: 'The stop input asked every device to stop', device_id: '*' } })
     registry.haltAll('stop input').catch((error) => log.error('the stop input', error))
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)

@@ -27,8 +27,11 @@ test('version is one line, and help names every command', async (t) => {
   const overview = overviewOf(await table()).replaceAll(systemFolder, '/etc/benchd')
   t.equal(help.stdout, `${overview}\n`, 'src/cli/help.txt is that of the table; run npm run generate')
   const runs = (await benchd(home, ['help', 'runs'])).stdout
-  for (const option of ['--url URL', '--json', '--no-color']) t.equal(runs.split(`  ${option} `).length, 2, `${option} is listed once`)
-  t.match(runs, /^Options of all these commands:\n\n {2}--url URL/m)
+  t.equal(runs.split('  --url URL ').length, 2, 'listed once')
+  for (const option of ['--json', '--no-color'])
+    t.equal(runs.split(`  ${option} `).length, 3, `${option} is listed once, and at runs verify`)
+  t.match(runs, /^Options of all these commands, except runs verify:\n\n {2}--url URL/m)
+  t.match((await benchd(home, ['help', 'key'])).stdout, /^Options of all these commands:\n\n {2}--/m)
   t.match((await benchd(home, ['init', '--help'])).stdout, /^ {2}--device ID=DRIVER\[@PORT\] {2}\S/m)
   t.match(await benchd(home, ['help', 'exit-codes']), { code: 0, stdout: /^ +69 +\S/m })
 })

@@ -86,13 +86,16 @@ export function helpOf(command: Command, elsewhere: OptionTable = {}): string {
   return [`Usage: ${usageOf(command)}`, '', ...also, summary, ...options, ...(example ? ['', `Example: ${example}`] : [])].join('\n')
 }
 
-/** The help of several commands: the options that all of them take are listed once, at the end. */
+/** The help of several commands: the options that all of them take are listed once, at the end. A command that works on files alone takes few of them. */
 export function helpOfAll(commands: readonly Command[]): string {
-  const [first, ...others] = commands.map(optionsOf)
-  const isShared = ([name, { help }]: [string, Option]) => others.every((options) => options[name]?.help === help)
-  const shared = Object.entries(first ?? {}).filter(isShared)
-  const each = commands.map((command) => helpOf(command, Object.fromEntries(shared)))
-  return [...each, ['Options of all these commands:', '', ...optionLines(shared)].join('\n')].join('\n\n')
+  const online = commands.filter((command) => 'url' in optionsOf(command))
+  const others = online.length > commands.length / 2 ? commands.filter((command) => !online.includes(command)) : []
+  const alike = commands.filter((command) => !others.includes(command)).map(optionsOf)
+  const shared = Object.entries(alike[0] ?? {}).filter(([name, { help }]) => alike.every((options) => options[name]?.help === help))
+  const elsewhere = Object.fromEntries(shared)
+  const each = commands.map((command) => helpOf(command, others.includes(command) ? {} : elsewhere))
+  const except = others.length > 0 ? `, except ${others.map(({ name }) => name).join(', ')}` : ''
+  return [...each, [`Options of all these commands${except}:`, '', ...optionLines(shared)].join('\n')].join('\n\n')
 }
 
 function optionLines(options: readonly (readonly [string, Option])[]): string[] {

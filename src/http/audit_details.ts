@@ -19,18 +19,24 @@ type Answered = { status: number; reason: string | null; operation_id: string | 
 /** Returns what the request came to. Never throws. */
 export function detailsOf(c: Exchange, answered: Answered): AuditDetails {
   const asked = c.get('audited')
-  const outcome = outcomeOf(answered, c.get('has_failed') === true)
-  if (!asked) return { text: told({ past: `Asked for ${pathOf(c)}`, infinitive: `ask for ${pathOf(c)}` }, outcome, answered), outcome }
-  const { route, parameters, subject = {} } = asked
-  const body = membersOf(asked)
+  const failure = c.get('has_failed') ?? wrongAfter(answered)
+  const outcome = outcomeOf(answered, failure !== undefined)
+  const how = typeof failure === 'string' ? failure : 'failed'
+  if (!asked)
+    return { text: told({ past: `Asked for ${pathOf(c)}`, infinitive: `ask for ${pathOf(c)}` }, outcome, { ...answered, how }), outcome }
+  const { route, parameters, query = {}, subject = {} } = asked
+  const body = { ...query, ...membersOf(asked) }
   const execution_id = subject.execution_id ?? /^\/api\/executions\/([^/]+)$/.exec(answered.location ?? '')?.[1]
   const short_id = execution_id?.slice(0, 8)
   const known: Record<string, unknown> = { ...subject, ...body, ...parameters, place: body.position ?? subject.place, short_id }
   const operation = deviceOperationOf(route, body)
-  const params = operation === body.operation ? body.params : body
+  const params = operation !== undefined && operation === body.operation ? body.params : body
   const device_id = textIn(known.device_id) ?? (route.operation_id === 'stopAll' ? '*' : undefined)
   return {
-    text: told(operation ? operationWords(device_id ?? '…', operation, objectOf(params)) : wordsOf(route, known), outcome, answered),
+    text: told(operation ? operationWords(device_id ?? '…', operation, objectOf(params)) : wordsOf(route, known), outcome, {
+      ...answered,
+      how,
+    }),
     operation: operation ?? route.operation_id,
     params: bounded(params),
     decision: textIn(body.decision ?? body.answer),
@@ -62,9 +68,14 @@ function outcomeOf({ status, operation_id }: Answered, hasFailed: boolean): Audi
   return status === 202 ? 'accepted' : 'done'
 }
 
-function told({ past, infinitive }: Sentence, outcome: AuditOutcome, { reason, operation_id }: Answered): string {
+/** Returns how a request failed that may have had its effect: the disk refused what was to be kept of it. */
+function wrongAfter({ status, reason }: Answered): string | undefined {
+  return status === 503 && reason === 'storage' ? 'was not kept on the disk, and may have happened' : undefined
+}
+
+function told({ past, infinitive }: Sentence, outcome: AuditOutcome, { reason, operation_id, how }: Answered & { how: string }): string {
   if (outcome === 'refused') return `Wanted to ${infinitive}, which was refused${reason ? `: ${reason}` : ''}`
-  if (outcome === 'failed') return `Tried to ${infinitive}, which failed${reason ? `: ${reason}` : ''}`
+  if (outcome === 'failed') return `Tried to ${infinitive}, which ${how}${reason ? `: ${reason}` : ''}`
   return outcome === 'accepted' && operation_id !== null ? `Began to ${infinitive}` : past
 }
 
@@ -83,7 +94,7 @@ export function bounded(value: unknown): Record<string, unknown> | undefined {
   const kept: Record<string, unknown> = {}
   let room = most.together
   for (const [name, member] of Object.entries(objectOf(value)).slice(0, most.members)) {
-    const json = JSON.stringify(secret.test(name) ? '…' : member, withoutSecret)
+    const json = JSON.stringify(secret.test(name) || isLarge(member) ? '…' : member, withoutSecret)
     if (json === undefined) continue
     const text = json.length <= most.ofOne ? json : JSON.stringify(typeof member === 'string' ? `${json.slice(1, 60)}…` : '…')
     room -= text.length + name.length
@@ -91,6 +102,20 @@ export function bounded(value: unknown): Record<string, unknown> | undefined {
     kept[name] = JSON.parse(text)
   }
   return Object.keys(kept).length > 0 ? kept : undefined
+}
+
+/** Whether a member has too many parts to be shown. Stops counting there. */
+function isLarge(member: unknown): boolean {
+  let left = most.ofOne
+  const count = (value: unknown): void => {
+    if (left < 0 || typeof value !== 'object' || value === null) return
+    for (const part of Object.values(value)) {
+      if (--left < 0) return
+      count(part)
+    }
+  }
+  count(member)
+  return left < 0
 }
 
 function withoutSecret(name: string, value: unknown): unknown {

@@ -6,8 +6,9 @@ import type { AuditEntry } from '../keys/audit_entry.ts'
 import { ChainedLines, verifyChain } from '../kit/chained_lines.ts'
 import { isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 import { carrying } from '../testing/http_tasks.ts'
-import { bounded } from './audit_details.ts'
+import { bounded, detailsOf } from './audit_details.ts'
 import { auditWords } from './audit_words.ts'
+import type { Exchange } from './contract.ts'
 import { routes } from './routes.ts'
 
 const shaker = '/api/devices/shaker-1'
@@ -75,6 +76,33 @@ test('the lines of a device are asked for alone, with the stops of all devices',
   t.same(await texts('&device_id=shaker'), ['Stopped every device'])
   t.same(await texts('&device_id=shaker-1&outcome=refused'), [])
   isRefusal(t, await ask('GET', '/api/system/audit?device=shaker-1'), 400, 'invalid')
+})
+
+test('a stop that is not confirmed is no success in the trail', async (t) => {
+  const bench = await openTestBench(t)
+  const { ask } = bench
+  await ask('POST', `${shaker}/initialize`)
+  await ask('POST', '/api/sim/devices/shaker-1/faults', { json: { fault: 'no_reply' } })
+  for (const [path, words] of [
+    [`${shaker}/stop`, 'Tried to stop shaker-1, which was sent and is not confirmed'],
+    ['/api/stop', 'Tried to stop every device, which was sent and is not confirmed'],
+  ] as const) {
+    t.match((await ask('POST', path)).body, { success: false })
+    t.match((await newest(bench)).at(-1), { text: words, outcome: 'failed', status: 200 })
+  }
+})
+
+test('a change that the disk did not keep may have happened, so it is not among the refused ones', async (t) => {
+  const c = { get: () => undefined, req: { method: 'POST', path: '/api/labware/1/location' } } as unknown as Exchange
+  const answered = { status: 503, reason: 'storage', operation_id: null, location: null }
+  const { text, outcome } = detailsOf(c, answered)
+  t.equal(outcome, 'failed')
+  t.match(text, /was not kept on the disk, and may have happened: storage$/)
+  t.match(detailsOf(c, { ...answered, reason: 'overloaded' }), { outcome: 'refused' })
+  const bench = await openTestBench(t)
+  for (const reason of ['storage', 'overloaded']) bench.bench.audit.note({ what: `POST /${reason}`, status: 503, reason })
+  t.match(await newest(bench, '&outcome=refused'), [{ what: 'POST /overloaded' }])
+  t.match((await newest(bench, '&outcome=done')).at(-1), { what: 'POST /storage' })
 })
 
 test('a decision about an error, its answer and its place are in the line', async (t) => {

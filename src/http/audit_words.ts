@@ -26,7 +26,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
   createKey: 'Created|create the key[ {name}][ with scope {scope}]',
   rotateKey: 'Rotated|rotate the key {key_name}',
   revokeKey: 'Revoked|revoke the key {key_name}',
-  requestKey: 'Asked|ask for a key[ for {app_name}][ with scope {scope}]',
+  requestKey: 'Asked|ask for a key[ for "{app_name}"][ with scope {scope}]',
   denyKeyRequest: 'Denied|deny the request {request_id} for a key',
   approveKeyRequest: 'Approved|approve the request {request_id} for a key',
   ...{ createBackup: 'Created|create a backup', deleteBackup: 'Deleted|delete the backup {backup_name}' },

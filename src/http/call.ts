@@ -38,7 +38,8 @@ export function caller<Rooms>({ rooms, bodies, ask, mustBeOpen, before = (_asked
     return before(asked, () => route.handle({ rooms, c, param, ask, query, body }))
   }
   return (route: Route<Rooms>, c: Exchange, param: (name: string) => string): MaybePromise<Response> => {
-    if (route.method !== 'GET') c.set('audited', { route, parameters: parametersOf(route, param) })
+    if (route.method !== 'GET')
+      c.set('audited', { route, parameters: parametersOf(route, param), ...(route.query && { query: c.req.query() }) })
     mustBeAllowed(route, c)
     mustBeOpen?.(route)
     if (route.is_unrecorded) c.set('is_unrecorded', true)

@@ -13,6 +13,8 @@ export type Principal = { key_id: string; name: string; scope: Scope }
 export type AuditedRequest = {
   route: Pick<Route, 'operation_id' | 'path' | 'summary'>
   parameters: Readonly<Record<string, string>>
+  /** The query of a route whose body is a file. */
+  query?: Readonly<Record<string, string>>
   bytes?: Uint8Array
   body?: unknown
   /** Names of the subject of the request, which the words of the trail use. */
@@ -20,14 +22,14 @@ export type AuditedRequest = {
 }
 
 /**
- * The properties of a request: `request_id` when it was needed, `operation_id` when an operation has begun, `has_failed` when that has not ended well,
+ * The properties of a request: `request_id` when it was needed, `operation_id` when an operation has begun, `has_failed` when that has not ended well (or how, in words),
  * `is_unrecorded` of its route, `audited` for the audit trail.
  */
 export type Variables = {
   principal: Principal
   request_id?: string
   operation_id?: string
-  has_failed?: boolean
+  has_failed?: true | string
   is_unrecorded?: boolean
   audited?: AuditedRequest
 }

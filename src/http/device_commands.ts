@@ -72,7 +72,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     scope: 'any',
     success: { description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
     errors: [400, 404, 500],
-    handle: async ({ rooms, c, param }) => json(await rooms.registry.halt(param('device_id'), c.get('principal').name)),
+    handle: async ({ rooms, c, param }) => stopped(c, await rooms.registry.halt(param('device_id'), c.get('principal').name)),
   }),
   route('POST', '/api/stop', {
     operation_id: 'stopAll',
@@ -80,7 +80,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     scope: 'any',
     success: { description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
     errors: [500],
-    handle: async ({ rooms, c }) => json(await rooms.registry.haltAll(c.get('principal').name)),
+    handle: async ({ rooms, c }) => stopped(c, await rooms.registry.haltAll(c.get('principal').name)),
   }),
   route('POST', `${path}/clear_fault`, {
     operation_id: 'clearDeviceFault',
@@ -264,6 +264,12 @@ async function operate(c: Exchange, instrument: Instrument, { name, params, isPl
       `${name} of ${instrument.device_id} has not ended well: ${message}; initialize the device before it goes on`,
     )
   return json({ success, message, ...(!isPlain && data !== undefined && { data }) }, 200, its)
+}
+
+/** Answers a stop. The audit trail says if it was not confirmed. */
+function stopped(c: Exchange, outcome: { success: boolean }): Response {
+  if (!outcome.success) c.set('has_failed', 'was sent and is not confirmed')
+  return json(outcome)
 }
 
 /** Returns the caller. On the control socket all are `local`, distinguished by the user name that they send. */

@@ -42,6 +42,8 @@ for (const isEnded of [false, true]) {
     }
     t.match(body, { ...row, media_type: 'text/html; charset=utf-8', labware_id: String })
     t.equal(told.get('location'), `${of}/${sha256}`)
+    const { entries } = (await run.bench.ask('GET', '/api/system/audit?limit=1')).body as { entries: object[] }
+    t.match(entries, [{ text: /^Attached the file \.\.\/Platte Ä\.html to the run/, params: { labware: 'plate', note: 'by hand' } }])
     const again = await attach(query, html, headers)
     t.same([again.status, again.body], [200, body])
     t.equal((await attach('name=other.html', html)).status, 201, 'another name is another file')

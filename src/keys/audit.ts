@@ -152,8 +152,10 @@ export class Audit {
 }
 
 /** Whether a request had no effect. An operation that began counts as done however it ended, and 500 means that something was tried. */
-function isRefusal({ status, operation_id }: AuditEntry): boolean {
-  return status !== null && status >= 400 && status !== 500 && operation_id === null
+function isRefusal({ status, reason, operation_id }: AuditEntry): boolean {
+  // What the disk does not keep may have happened all the same.
+  const mayHaveHappened = status === 500 || (status === 503 && reason === 'storage')
+  return status !== null && status >= 400 && !mayHaveHappened && operation_id === null
 }
 
 /** Adds the text that lines of earlier versions lack. */

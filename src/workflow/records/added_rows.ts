@@ -3,6 +3,7 @@
 import type { Incident } from '../../events/incidents.ts'
 import { appendRow } from '../../events/run_record_append.ts'
 import { type RecordRow, recordPath } from '../../events/run_record_file.ts'
+import { rowsOfRecord } from '../../events/run_record_reader.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Records } from './records.ts'
 
@@ -43,6 +44,8 @@ export async function addEndRows(
   { incident, folder }: { incident: Incident | undefined; folder: string },
 ): Promise<void> {
   const path = recordPath(folder, execution_id)
+  // A kill may come after these rows, before the end is in the list of runs.
+  for await (const { rows } of rowsOfRecord(path, { kinds: ['ended'] })) if (rows.length > 0) return
   const { status, reason, ended_at: at } = records.execution(execution_id)!
   const threads: Record<string, number> = {}
   for (const thread of records.threads(execution_id)) threads[thread.status] = (threads[thread.status] ?? 0) + 1

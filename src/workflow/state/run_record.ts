@@ -136,7 +136,7 @@ export class RunRecord {
 function whyLeftOut({ length, held }: RunRecordFile, { kind, decision }: RecordRow): 'size' | 'disk' | undefined {
   if (lasting.has(kind)) return undefined
   // Programs emit events, and as many as they like.
-  const isOneOfMany = many.has(kind) || decision === 'emit'
-  if (length > (isOneOfMany ? mostBytes : mostFileBytes)) return 'size'
+  const bound = decision === 'emit' ? mostBytes / 4 : many.has(kind) ? mostBytes : mostFileBytes
+  if (length > bound) return 'size'
   return held > mostHeld ? 'disk' : undefined
 }

@@ -87,12 +87,12 @@ export class UsedDevices {
     }
   }
 
-  /** Adds the end of the run: nothing is in use any more. Actions that still wait for a reading get the newest one. */
+  /** Adds the end of the run: nothing is in use any more. Actions that still wait for a reading get the newest one, if it is not older than they. */
   end(): void {
     const { readings } = this.#run.environment.equipment
     for (const [device_id, { wanted }] of this.#used) {
       const noted = wanted.length > 0 ? readings?.newestOf(device_id) : undefined
-      if (noted) for (const { about } of wanted) this.#addReading(device_id, noted, about)
+      if (noted) for (const { about, since_ms } of wanted) if (noted.moment >= since_ms) this.#addReading(device_id, noted, about)
     }
     this.leave()
   }
