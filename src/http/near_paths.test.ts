@@ -12,7 +12,7 @@ test('a path that is there but for a slash or a letter is named in the refusal',
     ['POST', '/api/executions/x/resum', /did you mean \/api\/executions\/x\/resume\?/],
     ['POST', '/api/devices/shaker-1/jump', /^there is nothing at \/api\/devices\/shaker-1\/jump; \/docs shows what there is$/],
     ['GET', '/api/thread', /^there is nothing at \/api\/thread; \/docs/],
-    ['GET', '/api/persons', /^there is nothing at \/api\/operators; \/docs/],
+    ['GET', '/api/zebras', /^there is nothing at \/api\/zebras; \/docs/],
     ['GET', '/nothing/at/all', /^there is nothing at \/nothing\/at\/all; \/docs/],
   ] as const) {
     const { status, body } = await ask(method, path)
