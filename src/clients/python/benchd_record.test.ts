@@ -56,7 +56,7 @@ for wrong in (lambda: bench.run("0" * 36).values(), lambda: run.value("0" * 64),
   const text = (name: string) => readFileSync(`${folder}/${name}`, 'utf8')
   t.match(text('readings.csv'), /^at,device_id,name,value,target,unit,why,action_id\r\n\d.*\r\n/)
   t.match(text('values.csv'), /^at,name,value,unit/)
-  t.match(text('report.html'), /The run ended COMPLETED[^]*the lid was not seated/)
+  t.match(text('report.html'), /The run ended COMPLETED[\s\S]*the lid was not seated/)
 })
 
 withPython('runs, labware and operations are found, over pages; a damaged record is warned of', async (t) => {
