@@ -22,6 +22,9 @@ function asTyped(text: string): string {
     .replace(/bench = Bench.*/, '')}; break`
 }
 
+/** Makes the file that the examples attach, and imports what the guide imports first. */
+const around = 'from datetime import datetime\nopen("export.csv", "w").write("well,od\\n")\n'
+
 withPython('the examples of the docstring and of the guide work as they are printed', async (t) => {
   const ending = atTheEnd(t)
   const { listen, ...config } = await demoConfig(100)
@@ -37,10 +40,10 @@ withPython('the examples of the docstring and of the guide work as they are prin
   for (const [text, first] of examples) {
     const code = asTyped(text)
     t.ok(code.split('\n').length > 10)
-    const { ended, line } = python(t, { url, key }, `${code}\n`)
+    const { child, ended, line } = python(t, { url, key }, `${around}${code}\n`)
     for (const expected of [...first, /^COMPLETED/]) t.match(await line(), expected)
     // Events of the run that are still being written may come before this one; nothing else does.
-    while (bench.hub.streams.subscribers === 0) await new Promise(setImmediate)
+    while (bench.hub.streams.subscribers === 0 && child.exitCode === null) await new Promise(setImmediate)
     bench.hub.emit('CUSTOM.n.EMITTED', {})
     t.match(await line(), /^(CUSTOM\.n|(ACTION|METHOD|THREAD|WORKFLOW|EXECUTION|SUBMISSION)\.\S+)\.[A-Z_]+$/)
     t.match(await ended, { code: 0, stderr: '' })
