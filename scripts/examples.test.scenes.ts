@@ -131,7 +131,7 @@ export const scenes: Record<string, Scene> = {
   },
   'src/clients/README.md': {
     elsewhere: {
-      'from benchd import Bench, Busy': 'src/clients/python/trouble.test.ts',
+      'from datetime import datetime': 'src/clients/python/trouble.test.ts',
       'run.wait(until_held=True)': 'src/clients/python/trouble.test.ts',
     },
   },
