@@ -94,7 +94,10 @@ export const scenes: Record<string, Scene> = {
       'benchd runs submit': async ({ shell }) => void (await shell.type('benchd devices unlock shaker-1; benchd devices init --all --yes')),
       'benchd runs follow': async (stage) => newestRun(stage),
       'benchd runs emit': heldRun,
-      'benchd runs attach': heldRun,
+      'benchd runs attach': async (stage) => {
+        await stage.shell.type('echo well,absorbance > absorbance.csv')
+        await heldRun(stage)
+      },
       'benchd runs note': heldRun,
       'benchd workflows put': async ({ top, shell }) => tutorial(top, shell),
       'benchd incidents ack': async ({ shell, swap }) => {
@@ -128,7 +131,7 @@ export const scenes: Record<string, Scene> = {
   },
   'src/clients/README.md': {
     elsewhere: {
-      'from benchd import Bench, Busy': 'src/clients/python/trouble.test.ts',
+      'from datetime import datetime': 'src/clients/python/trouble.test.ts',
       'run.wait(until_held=True)': 'src/clients/python/trouble.test.ts',
     },
   },
@@ -154,7 +157,11 @@ export const scenes: Record<string, Scene> = {
       const { text } = await shell.type('benchd runs submit seal-and-spin --mode DEVICE_SIM --follow')
       const [id = ''] = /[0-9a-f-]{36}/.exec(text) ?? []
       swap('7b1c', id.slice(0, 8))
-      swap('ID/report', `${id}/report`)
+    },
+    before: {
+      'benchd runs values': async ({ shell }) => {
+        await shell.type('echo well,absorbance > absorbance.csv; benchd runs attach seal-and-spin absorbance.csv; rm absorbance.csv')
+      },
     },
   },
   'src/workflow/README.md': {

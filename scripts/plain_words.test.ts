@@ -71,7 +71,7 @@ test('the summary of each command begins with a verb, and each option says in on
 })
 
 const verbs = new Set(
-  'Abort Accept Acknowledge Add Approve Attach Change Check Clear Close Compare Confirm Continue Create Decide Delete Emit End Explain Export Get Give Halt Import Initialize Insert Install Let List Load Lock Make Mark Move Open Pack Pause Peel Perform Print Release Reload Remove Replace Replay Request Reserve Restore Resume Revoke Run Save Seal Send Set Shake Show Simulate Skip Start Stop Unload Unlock Update Upload Verify Write'.split(
+  'Abort Accept Acknowledge Add Approve Attach Change Check Clear Close Compare Confirm Continue Create Decide Delete Download Emit End Explain Export Get Give Halt Import Initialize Insert Install Let List Load Lock Make Mark Move Open Pack Pause Peel Perform Print Release Reload Remove Replace Replay Request Reserve Restore Resume Revoke Run Save Seal Send Set Shake Show Simulate Skip Start Stop Unload Unlock Update Upload Verify Write'.split(
     ' ',
   ),
 )

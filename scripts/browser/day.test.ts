@@ -39,7 +39,7 @@ const onPage: Record<string, OnPage> = {
   ...{ 'runs submit': ['submit', 'Start run'], 'runs follow': ['getEvents', 'has completed'], 'runs simulate': ['simulate', 'Dry run'] },
   ...{ 'runs list': ['run', "name: 'seal-and-spin'"], 'runs show': ['thread', 'Run of seal-and-spin'] },
   ...{ 'runs why': ['listBlockers', 'is held by an error'], 'runs timeline': ['timeline', "'Timeline'"] },
-  'runs export': ['getReport', 'Download the report'],
+  ...{ 'runs export': ['getReport', 'Download the report'], 'runs report': ['getReport', 'Download the report'] },
   ...{ 'runs pause': ['pauseExecution', 'Pause run'], 'runs resume': ['resumeExecution', 'Resume run'] },
   ...{ 'runs close': ['closeExecution', 'Close to submissions'], 'runs stop': ['stopExecution', 'Stop run'] },
   ...{ 'runs emit': ['emitCustomEvent', 'Emit event'], 'runs skip': ['skipStep', 'Skip this step'] },
@@ -84,6 +84,7 @@ const atShell = 'it is for the shell itself'
 const files = 'it reads the files of the computer without the service, so that nobody has to believe the service'
 
 const ofFiles = 'a file comes from the computer or the program that made it, which has the shell or a client'
+const inReport = 'the report, which the page has, shows the values and draws the temperatures; as tables they are for programs'
 const search = 'it finds what was done on other days; the page shows what is going on, and the timeline of each run'
 
 const ofLab = 'it speaks to the coordinator of the lab, not to this bench'
@@ -105,7 +106,8 @@ const notForThePage: Record<string, string> = {
   ...{ 'events verify': files, 'audit verify': files, 'runs verify': files, 'lab events': files, logs: files },
   ...{ 'lab serve': atShell, 'lab check': ofLab, 'lab start': ofLab, 'lab journeys': ofLab, 'lab journey': ofLab, 'lab why': ofLab },
   ...{ 'lab decide': ofLab, 'lab simulate': ofLab, 'lab tasks': ofLab, 'lab confirm': ofLab, 'lab custody': ofLab, 'lab stop': ofLab },
-  ...{ 'runs attach': ofFiles, 'runs files': ofFiles },
+  ...{ 'runs attach': ofFiles, 'runs files': ofFiles, 'runs download': ofFiles },
+  ...{ 'runs values': inReport, 'runs readings': inReport },
   'safe-off': 'it is called when no service runs; the page has STOP ALL',
 }
 

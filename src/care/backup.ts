@@ -16,10 +16,10 @@ import {
   longestConfig,
   longestConfigs,
   longestManifest,
-  mostAttached,
+  type MostOfRuns,
   mostConfigs,
   mostFiles,
-  mostLongValues,
+  mostOfRuns,
 } from './backup_files.ts'
 
 const backupFormat = 1
@@ -62,6 +62,8 @@ export type Sources = {
   configuration?: Configuration
   version: string
   system_id: string
+  /** Bounds the long values and the attached files of runs otherwise than usual. */
+  most?: MostOfRuns
 }
 
 /** Keys, events and attached files are optional: a restored copy of keys is accepted although it is hashed, and events and files may be large. */
@@ -78,18 +80,17 @@ type Making = { path: string; at: Date; signal?: AbortSignal }
 /** Packs a backup into a new file. Rejects with `storage` or the signal's reason, and leaves no file then. */
 export async function makeBackup(sources: Sources, wanted: BackupContents, { path, at, signal }: Making): Promise<Manifest> {
   const { version, system_id } = sources
-  const { parts, left_out } = await partsOf(sources, wanted)
-  const whole = parts.map(({ part }) => part)
+  const { others, left_out } = await firstParts(sources, wanted)
   const { with_keys, with_events, with_files } = wanted
   const contents = { with_keys, with_events, ...(with_files && { with_files }) }
   const made_at = at.getTime() / 1000
   const manifest: Manifest = { format: backupFormat, version, made_at, system_id, ...contents, files: [], left_out }
   await pack(
     path,
-    recordsLast(whole, () => recordParts(sources.data_dir, wanted)),
+    recordsLast(others, () => recordParts(sources, wanted)),
     (packed) => {
       manifest.files.push(...packed)
-      const text = `${JSON.stringify(manifest, undefined, 1)}\n`
+      const text = `${JSON.stringify(manifest)}\n`
       if (Buffer.byteLength(text) > longestManifest) throw tooMany()
       return { name: manifestName, text }
     },
@@ -98,12 +99,17 @@ export async function makeBackup(sources: Sources, wanted: BackupContents, { pat
   return manifest
 }
 
+/** Lists the parts outside of the folders of runs, and all that is left out. The others may be many, and are not kept in memory until their turn. */
+async function firstParts(sources: Sources, wanted: BackupContents): Promise<{ others: Part[]; left_out: string[] }> {
+  const { parts, left_out } = await partsOf(sources, wanted)
+  return { others: parts.map(({ part }) => part).filter(({ name }) => !inRunFolder.test(name)), left_out }
+}
+
 /**
  * Yields the parts, those in the folders of runs last. The state of a run names the length of its record, so a record that was packed before the state
  * could be too short for it. A run that began meanwhile is in the state too, so these folders are listed again at their turn.
  */
-async function* recordsLast(parts: readonly Part[], records: () => Promise<readonly Part[]>): AsyncGenerator<Part> {
-  const others = parts.filter(({ name }) => !inRunFolder.test(name))
+async function* recordsLast(others: readonly Part[], records: () => Promise<readonly Part[]>): AsyncGenerator<Part> {
   yield* others
   const now = await records()
   if (others.length + now.length >= mostFiles) throw tooMany()
@@ -112,8 +118,8 @@ async function* recordsLast(parts: readonly Part[], records: () => Promise<reado
 
 const inRunFolder = /^state\/executions\/[^/]+\//
 
-async function recordParts(data_dir: string, wanted: BackupContents): Promise<Part[]> {
-  const { parts } = fitting(await stateParts(data_dir, wanted, (name) => name.startsWith('executions/')))
+async function recordParts({ data_dir, most }: Sources, wanted: BackupContents): Promise<Part[]> {
+  const { parts } = fitting(await stateParts(data_dir, wanted, (name) => name.startsWith('executions/')), most)
   return parts.map(({ part }) => part).filter(({ name }) => inRunFolder.test(name))
 }
 
@@ -135,10 +141,11 @@ async function partsOf(sources: Sources, wanted: BackupContents): Promise<Sorted
   const { configuration } = sources
   const config = configuration ? readParts(configuration) : await configParts(sources)
   const state = await stateParts(sources.data_dir, wanted)
-  const sorted = fitting<Part>({ parts: [...config.parts, ...state.parts], left_out: [...config.left_out, ...state.left_out] })
+  const all = { parts: [...config.parts, ...state.parts], left_out: [...config.left_out, ...state.left_out] }
+  const sorted = fitting<Part>(all, sources.most)
   if (sorted.parts.length >= mostFiles) throw tooMany()
   if (sorted.left_out.length > mostNamed)
-    sorted.left_out.splice(mostNamed, Number.POSITIVE_INFINITY, `and ${sorted.left_out.length - mostNamed} more`)
+    sorted.left_out.splice(mostNamed, Number.POSITIVE_INFINITY, `and ${sorted.left_out.length - mostNamed} more files`)
   return sorted
 }
 
@@ -156,14 +163,14 @@ function readParts({ files, left_out }: Configuration): Sorted {
 }
 
 /** Leaves out files that a restore would refuse, so that they do not prevent the restore of the others. */
-function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>): Sorted<Its> {
+function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>, most: MostOfRuns = mostOfRuns): Sorted<Its> {
   const fits: Sorted<Its> = { parts: [], left_out: [...left_out] }
   const configs = { files: 0, bytes: 0 }
   const counts = { value: 0, file: 0 }
   for (const one of parts) {
     const { name } = one.part
     const isConfig = name.startsWith(configFolder)
-    const why = whyNot(name, one.size) ?? (isConfig ? whyNoConfig(one.size, configs) : undefined) ?? whyNotMore(name, counts)
+    const why = whyNot(name, one.size) ?? (isConfig ? whyNoConfig(one.size, configs) : undefined) ?? whyNotMore(name, counts, most)
     if (why !== undefined) fits.left_out.push(leftOut(name, why))
     else {
       fits.parts.push(one)
@@ -180,11 +187,12 @@ function whyNot(name: string, size: number): string | undefined {
 }
 
 /** Returns why a long value or an attached file of a run is left out. Without these limits, a few runs could prevent every backup. `counts` counts those before. */
-function whyNotMore(name: string, counts: { value: number; file: number }): string | undefined {
+function whyNotMore(name: string, counts: { value: number; file: number }, most: MostOfRuns): string | undefined {
   const found = /^state\/executions\/[^/]*\/(files\/)?[0-9a-f]{64}$/.exec(name)
   if (!found) return undefined
-  if (found[1]) return counts.file++ < mostAttached ? undefined : `there are more than ${mostAttached} files of runs`
-  return counts.value++ < mostLongValues ? undefined : `there are more than ${mostLongValues} long values of runs`
+  const kind = found[1] ? 'file' : 'value'
+  if (counts[kind]++ < most[kind]) return undefined
+  return `there are more than ${most[kind]} ${kind === 'file' ? 'files' : 'long values'} of runs; delete runs that are no longer needed`
 }
 
 /** Returns why a configuration file is left out. `before` counts the files that are packed already. */

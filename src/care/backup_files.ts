@@ -47,13 +47,12 @@ export const longestConfig = 4 * 1024 * 1024
 export const longestConfigs = 16 * 1024 * 1024
 export const mostConfigs = 1000
 /** The most files. */
-export const mostFiles = 20_000
-/** The most long values of runs: further ones are left out, and the rest of the backup is made. */
-export const mostLongValues = 10_000
-/** The most files that are attached to runs, likewise. */
-export const mostAttached = 5000
-/** The most bytes of the manifest. */
-export const longestManifest = 8 * 1024 * 1024
+export const mostFiles = 120_000
+/** The most long values of runs, and the most files that are attached to runs: further ones are left out, and the rest of the backup is made. */
+export const mostOfRuns = { value: 100_000, file: 5000 } as const
+export type MostOfRuns = Readonly<Record<keyof typeof mostOfRuns, number>>
+/** The most bytes of the manifest, in which a long value takes 230. */
+export const longestManifest = 32 * 1024 * 1024
 
 /** Returns the folder for the files that a restore at that moment replaces. */
 export function beforeRestoreName(at: Date): string {

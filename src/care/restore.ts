@@ -50,10 +50,10 @@ export type Opened = {
 const spare_bytes = 4 * 1024 * 1024
 
 /** Reads the archive and checks every file against the manifest. Rejects with `storage` for damage or another kind of file, `config` for a newer format. */
-export async function openBackup(path: string): Promise<Opened> {
+export async function openBackup(path: string, most = mostFiles): Promise<Opened> {
   const archive = await Archive.open(path)
   try {
-    const looked = new Looked()
+    const looked = new Looked(most)
     const list: { manifest?: Manifest } = {}
     await archive.read(async (file, content) => {
       if (list.manifest) throw notWhole(`${JSON.stringify(file.name)} stands behind its list`)
@@ -75,14 +75,20 @@ class Looked {
   readonly found = new Map<string, Packed>()
   readonly config = new Map<string, Buffer>()
   readonly passedOver: string[] = []
+  /** The most files. */
+  readonly #most: number
   /** The bytes of the configuration files, which are kept in memory. */
   #bytes = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
 
   async at(file: TarFile, content: AsyncIterable<Uint8Array>): Promise<void> {
     const { name, size } = file
     const isKnown = mustBelong(name)
     if (this.found.has(name)) throw notWhole(`${JSON.stringify(name)} is in it twice`)
-    if (this.found.size >= mostFiles) throw notWhole(`there are more than ${mostFiles} files in it`)
+    if (this.found.size >= this.#most) throw notWhole(`there are more than ${this.#most} files in it`)
     const hash = createHash('sha256')
     const hashed = hashing(content, hash)
     if (isKnown && name.startsWith(configFolder)) this.config.set(name.slice(configFolder.length), await this.#configOf(file, hashed))
@@ -136,13 +142,16 @@ export async function planOf({ manifest }: Pick<Opened, 'manifest'>, data_dir: s
     // Keys grant access, also on a computer without any.
     return mayReplace(kind, manifest, parts) || (kind !== 'keys' && !kindsHere.has(kind))
   }
-  const changes = [...new Set([...packed.keys(), ...here])].sort().map(async (name): Promise<FileChange> => {
-    if (!isTaken(name)) return { name, change: 'left alone' }
-    if (!packed.has(name)) return { name, change: 'taken away' }
-    if (!here.has(name)) return { name, change: 'added' }
-    return { name, change: (await sha256Of(`${data_dir}/${name}`)) === packed.get(name) ? 'the same' : 'replaced' }
-  })
-  return Promise.all(changes)
+  const changeOf = async (name: string): Promise<FileChange['change']> => {
+    if (!isTaken(name)) return 'left alone'
+    if (!packed.has(name)) return 'taken away'
+    if (!here.has(name)) return 'added'
+    return (await sha256Of(`${data_dir}/${name}`)) === packed.get(name) ? 'the same' : 'replaced'
+  }
+  const changes: FileChange[] = []
+  // One after the other: a process may not have so many files open.
+  for (const name of [...new Set([...packed.keys(), ...here])].sort()) changes.push({ name, change: await changeOf(name) })
+  return changes
 }
 
 function isKnown(name: string): boolean {

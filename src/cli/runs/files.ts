@@ -10,7 +10,7 @@ import { date, print, table } from '../table.ts'
 import { noteNone } from '../terminal.ts'
 import { shownPathOf } from './ids.ts'
 
-type File = {
+export type File = {
   at: number
   name: string
   bytes: number

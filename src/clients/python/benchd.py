@@ -44,6 +44,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Union
 from urllib.parse import quote, urlencode, urlsplit
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 __all__ = [
     "AsyncBench", "Bench", "BenchError", "Busy", "Device", "DeviceFailed", "Locked", "Operation", "OutcomeUnknown", "Refused", "Run", "Unreachable",
 ]
@@ -266,6 +269,8 @@ if TYPE_CHECKING:
 RETRY_S = 30.0
 #: Seconds until a connection, or an answer that should come at once, counts as lost.
 TIMEOUT_S = 10.0
+#: Entries of a list that are asked for at once.
+_PAGE = 1000
 _PAUSES_S = (0.1, 0.2, 0.5, 1.0)
 #: What OpenSSL says of a service that answers a TLS handshake with plain HTTP.
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
@@ -279,6 +284,8 @@ _LONGEST_FRAME = 64 * 1024 * 1024
 
 
 #: What a stream brings, several steps at a time, each with what is to be called when it has been taken.
+#: A `datetime`, or Unix time.
+_Moment = Union[float, "datetime"]
 _Pieces = Iterator[List[Tuple[Any, Optional[Callable[[], None]]]]]
 
 
@@ -475,26 +482,46 @@ class _Service:
             raise _error_of(status, answered, text)
         raise AssertionError("unreachable")
 
-    def save(self, path: str, sha256: str, to: Any) -> None:
-        """Saves the body of an answer under a new path, if it has this hash."""
+    def save(self, path: str, to: Any, *, accept: str = "*/*", sha256: Optional[str] = None) -> None:
+        """Saves the body of an answer in a file, whole or not at all. With a hash the path must be new, and the body must have this hash."""
         import hashlib
 
-        connection = self.connect()
-        try:
-            connection.request("GET", self.prefix + path, headers=self.headers({}))
-            response = self.answer_on(connection)
-            if response.status != 200:
-                raise _error_of(response.status, response.headers, response.read())
-            found = hashlib.sha256()
-            with open(to, "xb") as file:
-                for piece in iter(lambda: response.read(64 * 1024), b""):
+        if sha256 is not None and os.path.exists(to):
+            raise FileExistsError(f"{to} is there already; give another path")
+        found = hashlib.sha256()
+        draft = f"{os.fspath(to)}.{uuid.uuid4()}.part"
+        with open(draft, "xb") as file:
+            try:
+                for piece in self._pieces(path, {"Accept": accept}):
                     found.update(piece)
                     file.write(piece)
-        finally:
-            connection.close()
-        if found.hexdigest() != sha256:
-            os.remove(to)
-            raise BenchError(f"the file {sha256} did not arrive as it was attached; try again", reason="damaged")
+                if sha256 is not None and found.hexdigest() != sha256:
+                    raise BenchError(f"the file {sha256} did not arrive as it was attached; try again", reason="damaged")
+            except BaseException:
+                file.close()
+                os.remove(draft)
+                raise
+        os.replace(draft, to)
+
+    def _pieces(self, path: str, headers: Dict[str, str]) -> Iterator[bytes]:
+        """The body of an answer, piece by piece."""
+        try:
+            connection = self.connect()
+            try:
+                connection.request("GET", self.prefix + path, headers=self.headers(headers))
+                response = self.answer_on(connection)
+                _must_be_the_service(response.status, response.headers)
+                if response.status != 200:
+                    raise _error_of(response.status, response.headers, response.read())
+                while True:
+                    piece = response.read(64 * 1024)
+                    if not piece:
+                        return
+                    yield piece
+            finally:
+                connection.close()
+        except (OSError, http.client.HTTPException, _CutOff) as error:
+            raise Unreachable(f"the answer of {self.host}:{self.port} broke off ({error}); try again", reason="unreachable") from error
 
     def stream(self, path: str, headers: Dict[str, str]) -> Iterator[List[Dict[str, str]]]:
         """
@@ -787,7 +814,40 @@ class Run:
 
     def download(self, sha256: str, path: "Union[str, os.PathLike[str]]") -> None:
         """Saves a file under a path, which must be new. Raises `BenchError` if it does not arrive as it was attached."""
-        self._bench._service.save(f"{self._path}/files/{quote(sha256, safe='')}", sha256, path)
+        self._bench._service.save(f"{self._path}/files/{quote(sha256, safe='')}", path, sha256=sha256)
+
+    def record(self, kind: Optional[str] = None) -> List[Dict[str, Any]]:
+        """The rows of its record, each with a `kind`: all, or those of one kind, as "action", "move" or "decision"."""
+        return self._rows("record", "rows", {"kind": kind})
+
+    def values(self) -> List[Dict[str, Any]]:
+        """The values that its operations gave: a row for each, with `name`, `value`, `unit`, and the labware and device. `value()` fetches one of more than 4 KiB."""
+        return self._rows("values", "values")
+
+    def value(self, sha256: str) -> Any:
+        """A value of more than 4 KiB, whose row has this `sha256` in the place of its `value`."""
+        return self._bench.request("GET", f"{self._path}/values/{quote(sha256, safe='')}")["value"]
+
+    def readings(self) -> List[Dict[str, Any]]:
+        """The readings of the devices that it used, each with `at`, `device_id`, `values` and `targets`."""
+        return self._rows("readings", "readings")
+
+    def values_csv(self, path: "Union[str, os.PathLike[str]]") -> None:
+        """Saves its values as CSV, with a line for each. A file that is there is replaced."""
+        self._bench._service.save(f"{self._path}/values", path, accept="text/csv")
+
+    def readings_csv(self, path: "Union[str, os.PathLike[str]]") -> None:
+        """Saves its readings as CSV, with a line for each number and its unit. A file that is there is replaced."""
+        self._bench._service.save(f"{self._path}/readings", path, accept="text/csv")
+
+    def report(self, path: "Union[str, os.PathLike[str]]") -> None:
+        """Saves its report as one HTML file, which any browser shows and prints. A file that is there is replaced."""
+        self._bench._service.save(f"{self._path}/report", path, accept="text/html")
+
+    def _rows(self, name: str, member: str, query: Optional[Dict[str, Any]] = None) -> List[Dict[str, Any]]:
+        answer = self._bench.request("GET", f"{self._path}/{name}{_query_of(query or {})}")
+        _warn_of(answer)
+        return answer[member]
 
     def pause(self) -> Dict[str, Any]:
         """Pauses each thread at its next safe point."""
@@ -805,6 +865,19 @@ class Run:
         """Aborts it: what devices do for it is halted."""
         self._bench.request("POST", f"{self._path}/stop", {"confirm": False})
         return self._bench.request("POST", f"{self._path}/stop", {"confirm": True})
+
+
+def _query_of(values: Dict[str, Any]) -> str:
+    """The query with the values that are not None. Of a `datetime`, also one of pandas, it has the Unix time."""
+    given = {name: value.timestamp() if hasattr(value, "timestamp") else value for name, value in values.items() if value is not None}
+    return f"?{urlencode(given)}" if given else ""
+
+
+def _warn_of(answer: Dict[str, Any]) -> None:
+    if answer.get("damaged"):
+        import warnings
+
+        warnings.warn(f"the record is not whole: {answer['damaged']} of its lines are not as they were written", stacklevel=4)
 
 
 def _held_in(info: Dict[str, Any]) -> List[Dict[str, Any]]:
@@ -892,10 +965,11 @@ class Bench:
         project: Optional[str] = None,
         tags: Optional[List[str]] = None,
         notes: Optional[str] = None,
+        operator_id: Optional[str] = None,
     ) -> Run:
-        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone). `project`, `tags` and `notes` stand in the record of the run."""
+        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone). `project`, `tags`, `notes` and `operator_id`, the person who does it, stand in the record of the run."""
         body: Dict[str, Any] = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {})}
-        others = {"submission_id": submission_id, "project": project, "tags": tags, "notes": notes}
+        others = {"submission_id": submission_id, "project": project, "tags": tags, "notes": notes, "operator_id": operator_id}
         body.update({name: value for name, value in others.items() if value is not None})
         answer = self.request("POST", "/api/submissions", body)
         return Run(self, answer["execution_id"], answer)
@@ -908,9 +982,61 @@ class Bench:
         """A run by its id."""
         return Run(self, execution_id)
 
-    def runs(self) -> List[Dict[str, Any]]:
-        """The runs, the newest first."""
-        return self.request("GET", "/api/executions")["executions"]
+    def runs(
+        self,
+        *,
+        since: Optional[_Moment] = None,
+        until: Optional[_Moment] = None,
+        workflow: Optional[str] = None,
+        status: Optional[str] = None,
+        mode: Optional[str] = None,
+        barcode: Optional[str] = None,
+        tag: Optional[str] = None,
+        project: Optional[str] = None,
+        text: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> List[Dict[str, Any]]:
+        """The runs that are kept, or those for which each of these holds, the newest first. `since` and `until` are about their start: a `datetime` or Unix time."""
+        query = {"since": since, "until": until, "workflow": workflow, "status": status, "mode": mode}
+        query.update({"barcode": barcode, "tag": tag, "project": project, "text": text})
+        return self._pages("/api/executions", "executions", query, limit)
+
+    def labware_history(
+        self,
+        barcode: str,
+        *,
+        since: Optional[_Moment] = None,
+        until: Optional[_Moment] = None,
+        mode: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> List[Dict[str, Any]]:
+        """Where one labware was, over runs: its moves and actions, the newest first. Named by its barcode, or by its `labware_id`."""
+        path = f"/api/labware/{quote(barcode, safe='')}/history"
+        return self._pages(path, "steps", {"since": since, "until": until, "mode": mode}, limit)
+
+    def operations(
+        self,
+        *,
+        device_id: Optional[str] = None,
+        since: Optional[_Moment] = None,
+        until: Optional[_Moment] = None,
+        limit: Optional[int] = None,
+    ) -> List[Dict[str, Any]]:
+        """What the devices did in the last day, by hand or in runs, the newest first."""
+        return self._pages("/api/operations", "operations", {"device_id": device_id, "since": since, "until": until}, limit)
+
+    def _pages(self, path: str, member: str, query: Dict[str, Any], limit: Optional[int]) -> List[Dict[str, Any]]:
+        found: List[Dict[str, Any]] = []
+        before = None
+        while limit is None or len(found) < limit:
+            size = _PAGE if limit is None else min(_PAGE, limit - len(found))
+            page = self.request("GET", path + _query_of({**query, "limit": size, "before": before}))
+            _warn_of(page)
+            found += page[member]
+            before = page["next"]
+            if before is None:
+                break
+        return found
 
     def events(self, since: Any = None, *, file: Optional[str] = None, execution_id: Optional[str] = None) -> Iterator[Dict[str, Any]]:
         """Every event as it happens, over restarts of the service and, with `file`, of this program.

@@ -10,6 +10,8 @@ const noMypy = spawnSync('mypy', ['--version']).status !== 0 && 'there is no myp
 
 const evening = `
 import asyncio
+import time
+from datetime import datetime, timedelta
 from benchd import AsyncBench, Bench, Busy
 
 bench = Bench.from_env()
@@ -20,6 +22,12 @@ with bench.lock("sealer-1", note="calibration") as sealer:
 run = bench.submit("seal-and-spin", variables={"speed": 600})
 for thread in run.held():
     run.recover(thread["thread_id"], "RETRY")
+for row in run.values() + run.readings() + run.record("action"):
+    print(row["at"])
+run.report("report.html")
+bench.runs(since=datetime.now() - timedelta(days=1), status="COMPLETED")
+bench.runs(since=time.time() - 3600, state="COMPLETED")
+print(bench.labware_history("P001")[0]["device_id"], bench.operations(device_id="shaker-1"))
 for event in bench.events(since="last", file="cursor.json"):
     print(event["event_name"])
 try:
@@ -95,7 +103,8 @@ test('a program with a client beside it passes mypy --strict, which finds what i
     [
       'arm.py:16: error: TypedDict "Point" has no key "colour"  [typeddict-item]',
       'arm.py:21: error: Incompatible types (expression has type "Literal[\'open\']", TypedDict item "gripper" has type "Optional[Literal[\'empty\', \'full\']]")  [typeddict-item]',
-      'evening.py:16: error: Missing named argument "duration" for "__call__" of "_shake"  [call-arg]',
+      'evening.py:19: error: Unexpected keyword argument "state" for "runs" of "Bench"  [call-arg]',
+      'evening.py:24: error: Missing named argument "duration" for "__call__" of "_shake"  [call-arg]',
       'reader.py:16: error: Argument 1 to "read" of "Reader" has incompatible type "str"; expected "int"  [arg-type]',
     ],
   )

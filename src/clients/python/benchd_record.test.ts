@@ -1,0 +1,98 @@
+// The record of a run with the client for Python: values, readings, notes, the report, and the searches.
+
+import { appendFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import type { Test } from 'tap'
+import { demoTeachpoints } from '../../examples/demo_bench.ts'
+import { openService } from '../../testing/http.ts'
+import { printed, withPython } from '../../testing/python.ts'
+
+const run =
+  'run = bench.submit("seal-and-spin", mode="DEVICE_SIM", operator_id="op-7", project="stability", tags=["night"], notes="first")\nrun.wait()\n'
+
+async function withDemo(t: Test) {
+  const service = await openService(t)
+  await service.bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  await service.ask('POST', '/api/topology/load', { json: { name: 'demo' } })
+  return service
+}
+
+withPython('the record of a run is read as rows, CSV and a report; a note is in it', async (t) => {
+  const { url, secrets, data_dir } = await withDemo(t)
+  const folder = `${data_dir}/saved`
+  mkdirSync(folder)
+  const said = await printed(
+    t,
+    { url, key: secrets.operate },
+    `${run}
+say(run.note("the lid was not seated", tags=["deviation"])["success"])
+say([[row["text"], row["tags"]] for row in run.record("note")])
+say({name: run.record("submission")[0][name] for name in ("operator_id", "project", "tags", "notes")})
+say(len({row["kind"] for row in run.record()}) > 4)
+say(run.values() == [row for row in run.record() if row["kind"] == "value"])
+readings = run.readings()
+say(sorted({row["device_id"] for row in readings}))
+for _ in range(2): run.readings_csv("${folder}/readings.csv")
+run.values_csv("${folder}/values.csv")
+run.report("${folder}/report.html")
+import asyncio
+async def main():
+    async with AsyncBench.from_env() as other: say(await (await other.run(run.execution_id)).readings() == readings)
+asyncio.run(main())
+for wrong in (lambda: bench.run("0" * 36).values(), lambda: run.value("0" * 64), lambda: bench.run("0" * 36).report("${folder}/none.html")):
+    try: wrong()
+    except BenchError as error: say([error.reason, error.status])
+`,
+  )
+  t.same(said.slice(0, 4), [
+    true,
+    [['the lid was not seated', ['deviation']]],
+    { operator_id: 'op-7', project: 'stability', tags: ['night'], notes: 'first' },
+    true,
+  ])
+  t.equal(said[4], true)
+  t.match(said[5], /shaker-1/)
+  t.same(said.slice(6), [true, ...Array(3).fill(['not_found', 404])])
+  t.same(readdirSync(folder).sort(), ['readings.csv', 'report.html', 'values.csv'])
+  const text = (name: string) => readFileSync(`${folder}/${name}`, 'utf8')
+  t.match(text('readings.csv'), /^at,device_id,name,value,target,unit,why,action_id\r\n\d.*\r\n/)
+  t.match(text('values.csv'), /^at,name,value,unit/)
+  t.match(text('report.html'), /The run ended COMPLETED[\s\S]*the lid was not seated/)
+})
+
+withPython('runs, labware and operations are found, over pages; a damaged record is warned of', async (t) => {
+  const { url, secrets, data_dir } = await withDemo(t)
+  const program = `${run}
+from datetime import datetime, timedelta
+import benchd, warnings
+bench.submit("seal-and-spin", mode="PURE_SIM").wait()
+benchd._PAGE = 1
+ids = lambda **search: [one["execution_id"] == run.execution_id for one in bench.runs(**search)]
+say(ids(), ids(limit=1), ids(limit=0))
+for search in ({"project": "stability"}, {"tag": "night"}, {"mode": "DEVICE_SIM"}, {"text": "op-7"}): say(ids(**search))
+say(ids(workflow="other"), ids(until=datetime.now() - timedelta(days=1)), ids(since=datetime.now() - timedelta(hours=1), mode="PURE_SIM"))
+plate = run.record("move")[0]["labware_id"]
+steps = bench.labware_history(plate)
+say(len(steps) > 3, steps[:2] == bench.labware_history(plate, limit=2), steps == sorted(steps, key=lambda step: -step["at"]))
+bench["sealer-1"].initialize()
+bench["shaker-1"].initialize()
+say([one["device_id"] for one in bench.operations()], [one["text"] for one in bench.operations(device_id="sealer-1")])
+for wrong in (lambda: bench.runs(status="DONE"), lambda: bench.labware_history("nothing")):
+    try: wrong()
+    except BenchError as error: say(error.status)
+say(run.execution_id)
+`
+  const said = await printed(t, { url, key: secrets.operate }, program)
+  t.same(said.slice(0, 3), [[false, true], [false], []])
+  t.same(said.slice(3, 7), Array(4).fill([true]))
+  t.same(said.slice(7, 13), [[], [], [false], true, true, true])
+  t.match(said.slice(13), [['shaker-1', 'sealer-1'], [/sealer-1/], 400, 404])
+  const id = said.at(-1) as string
+  appendFileSync(`${data_dir}/executions/${id}/record.jsonl`, '{"crc":"00000000","kind":"value"}\n')
+  const damaged = `
+import warnings
+warnings.simplefilter("error")
+try: bench.run("${id}").values()
+except UserWarning as warning: say(str(warning))
+`
+  t.same(await printed(t, { url, key: secrets.operate }, damaged), ['the record is not whole: 1 of its lines are not as they were written'])
+})
