@@ -1,6 +1,7 @@
 // Gathers from the rows of a record what a report says of a run. Members that older records lack, and kinds of rows that are not known here, are passed over.
 
-import { Series } from './series.ts'
+import { shortened } from './markup.ts'
+import { mostSamples, Series } from './series.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -45,7 +46,11 @@ export type Deviation = {
   thread_id: string | null
 }
 
-/** The most entries of each list, so that a report of any record can be made in little memory. */
+/** The classes of deviations. Each has its own limit, so that many of one class do not push out the others. */
+export const classes = { incidents: 'incidents', decisions: 'decisions', others: 'other deviations' } as const
+type Class = keyof typeof classes
+
+/** The most entries of each list, so that a report of any record can be made in little memory. `deviations`: of each class. */
 export const most = { steps: 60_000, plates: 10_000, deviations: 5_000, devices: 500, series: 500, rows: 1_000 } as const
 
 export class ReportFacts {
@@ -54,10 +59,16 @@ export class ReportFacts {
   readonly devices: Row[] = []
   readonly teachpoints: Row[] = []
   readonly deviations: Deviation[] = []
+  /** The number of deviations in the record, of each class. */
+  readonly counts: Record<Class, number> = { incidents: 0, decisions: 0, others: 0 }
+  /** The number of times that somebody emitted an event. Most are programs, so that these decisions are not listed. */
+  emitted = 0
   readonly files: Row[] = []
   readonly notes: Row[] = []
   /** Keyed by device and name. */
   readonly series = new Map<string, Series>()
+  /** The samples of all series. */
+  samples = 0
   /** Keyed by kind: how many are not in the lists, because they are too many. */
   readonly leftOut = new Map<string, number>()
   damaged = 0
@@ -82,11 +93,12 @@ export class ReportFacts {
     value: () => void this.values++,
     file: (row) => this.#keep('files', this.files, row, most.rows),
     note: (row) => this.#keep('notes', this.notes, row, most.rows),
-    decision: (row) => this.#deviates(row, 'Decision', wordsOf(row.text) || wordsOf(row.decision)),
+    decision: (row) =>
+      row.decision === 'emit' ? void this.emitted++ : this.#deviates(row, 'Decision', wordsOf(row.text) || wordsOf(row.decision)),
     incident: (row) => this.#deviates(row, `Incident ${wordsOf(row.category)}`.trim(), wordsOf(row.message)),
     window_missed: (row) => this.#deviates(row, 'Window missed', windowWords(row)),
-    values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords),
-    rows_left_out: (row) => this.#deviates(row, 'Rows left out', leftOutWords),
+    values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords(row)),
+    rows_left_out: (row) => this.#deviates(row, 'Rows left out', leftOutWords(row)),
     gap: (row) => this.#deviates(row, 'Gap in the record', 'Rows before this time are missing.'),
   }
 
@@ -154,8 +166,20 @@ export class ReportFacts {
       const series = this.series.get(key) ?? (this.series.size < most.series ? new Series(device, name) : undefined)
       if (!series) continue
       this.series.set(key, series)
-      series.add(at, value, numberOr(wanted[name]))
+      this.#sample(series, { at, value, target: numberOr(wanted[name]) })
     }
+  }
+
+  /** Adds a sample. Thins the longest series if there are too many in all. */
+  #sample(series: Series, { at, value, target }: { at: number; value: number; target: number | undefined }): void {
+    this.samples -= series.at.length
+    series.add(at, value, target)
+    this.samples += series.at.length
+    if (this.samples < mostSamples.all) return
+    const longest = [...this.series.values()].reduce((one, other) => (other.at.length > one.at.length ? other : one))
+    this.samples -= longest.at.length
+    longest.thin()
+    this.samples += longest.at.length
   }
 
   #step(row: Row): void {
@@ -190,8 +214,10 @@ export class ReportFacts {
     const about = labelOf({ name: wordsOf(row.labware) || wordsOf(thread_name), barcode: textOr(row.barcode) })
     const who = what === 'Decision' ? (textOr(by) ?? 'not known') : null
     const thread_id = textOr(row.thread_id)
-    const deviation = { at: numberOr(at) ?? null, what, about, device: textOr(device_id), who, text, thread_id }
-    this.#keep('deviations', this.deviations, deviation, most.deviations)
+    const of = row.kind === 'incident' ? 'incidents' : who !== null ? 'decisions' : 'others'
+    this.counts[of]++
+    if (this.counts[of] > most.deviations) return
+    this.deviations.push({ at: numberOr(at) ?? null, what, about, device: textOr(device_id), who, text: shortened(text, 1000), thread_id })
   }
 
   #keep<Entry>(kind: string, list: Entry[], entry: Entry, limit: number): void {
@@ -235,7 +261,17 @@ function errorOf({ error, outcome }: Step): string {
   return error ?? (outcome === '' ? 'Its end is not in the record.' : 'No error was recorded with it.')
 }
 
-const leftOutWords = 'From here on they are not in the record, because it has too many.'
+const whyLeftOut: Readonly<Record<string, string>> = {
+  size: 'from here on, because the record is too long',
+  disk: 'until the disk took rows again',
+}
+
+/** Words which rows the record lacks, and why: rows of kind `rows_left_out`, or `values_left_out`. */
+export function leftOutWords({ kind, of, why }: Row): string {
+  if (kind === 'values_left_out') return 'Values are not in the record from here on, because the run has too many.'
+  const what = textOr(of) ? `Rows of the kind ${of}` : 'Some rows'
+  return `${what} are not in the record ${whyLeftOut[wordsOf(why)] ?? 'from here on'}.`
+}
 
 function windowWords({ after, before, allowed_s, took_s }: Row): string {
   const between = `Between ${wordsOf(after) || '?'} and ${wordsOf(before) || '?'} at most ${seconds(allowed_s)} were allowed`

@@ -147,3 +147,34 @@ test('a step that did not complete leaves its labware at either place', async (t
   t.match(rowWith(under(report, 'Labware'), 'plate-1')[5], 'pad_1 or nest')
   t.match(report, /<strong>aborted<\/strong>: stopped/)
 })
+
+test('decisions of programs are counted and not listed, and many decisions of people push out no incident', async (t) => {
+  function* rows() {
+    yield submissionRow()
+    for (let i = 0; i < 6_000; i++) yield { kind: 'decision', at: began + i / 100, by: 'script', decision: 'emit', text: 'Emitted tick' }
+    for (let i = 0; i < 5_010; i++) yield { kind: 'decision', at: began + i / 100, by: 'ann', decision: 'pause', text: 'Paused' }
+    yield* troubleRows()
+  }
+  const report = await reportOf(t, rows())
+  t.match(report, /, 3 deviations, 5011 decisions by people\./)
+  const deviations = under(report, 'Deviations and decisions')
+  t.match(rowWith(deviations, 'Incident')[5], 'motor blocked')
+  t.match(rowWith(deviations, 'Window missed')[1], 'Window missed')
+  t.notMatch(deviations, /Emitted tick/)
+  t.match(deviations, /11 more decisions are not listed here/)
+  t.match(deviations, /Events emitted by people and programs: 6000\./)
+})
+
+test('what the record lacks is told with its true reason', async (t) => {
+  const report = await reportOf(t, [
+    { kind: 'rows_left_out', at: began, of: 'readings', why: 'disk' },
+    { kind: 'rows_left_out', at: began, of: 'action', why: 'size' },
+    { kind: 'rows_left_out', at: began },
+    { kind: 'values_left_out', at: began },
+  ])
+  const deviations = under(report, 'Deviations and decisions')
+  t.match(deviations, 'Rows of the kind readings are not in the record until the disk took rows again.')
+  t.match(deviations, 'Rows of the kind action are not in the record from here on, because the record is too long.')
+  t.match(deviations, 'Some rows are not in the record from here on.')
+  t.match(deviations, 'Values are not in the record from here on, because the run has too many.')
+})

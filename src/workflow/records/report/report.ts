@@ -33,14 +33,14 @@ async function* partsOf(told: Told): AsyncGenerator<Markup> {
   const plates = [...facts.plates.values()]
   yield beginning(`Report of run ${execution.execution_id.slice(0, 8)}: ${execution.workflow_name}`)
   yield header(told)
-  yield section('Deviations and decisions', deviationTable(told))
-  yield section('Labware', plateTableOfAll(plates, told))
-  yield section('Devices', deviceTables(told))
+  yield* section('Deviations and decisions', deviationTable(told))
+  yield* section('Labware', plateTableOfAll(plates, told))
+  yield* section('Devices', [deviceTables(told)])
   yield* timeline(plates, told)
-  yield section('Temperatures and other readings', curves(told), readingTable(told))
+  yield* section('Temperatures and other readings', curves(told))
   yield* stepsOf(plates, told)
   yield* values(told)
-  yield section('Files and notes', fileTables(told))
+  yield* section('Files and notes', [fileTables(told)])
   yield signatures(told)
 }
 
@@ -51,9 +51,11 @@ function beginning(title: string): Markup {
 `
 }
 
-export function section(title: string, ...parts: readonly Markup[]): Markup {
-  return html`<section><h2>${title}</h2>
-${parts}</section>
+function* section(title: string, parts: Iterable<Markup>): Generator<Markup> {
+  yield html`<section><h2>${title}</h2>
+`
+  yield* parts
+  yield html`</section>
 `
 }
 
@@ -67,14 +69,16 @@ function* timeline(plates: readonly Plate[], told: Told): Generator<Markup> {
 `
 }
 
-function curves({ facts, from, until, time }: Told): Markup {
+function* curves(told: Told): Generator<Markup> {
+  const { facts, from, until, time } = told
   const series = facts.temperatures()
-  if (series.length === 0) return html`<p>No temperature was recorded.</p>`
+  if (series.length === 0) yield html`<p>No temperature was recorded.</p>`
+  else yield curvesLegend
   const axis = { from, to: until, time }
-  const drawn = series.slice(0, mostCurves)
-  const more =
-    series.length > drawn.length && html`<p>${series.length - drawn.length} more temperatures are not drawn; they are in the record.</p>`
-  return html`${curvesLegend}${drawn.map((one) => curve(one, { axis, unit: facts.unitOf(one), deviations: facts.deviations }))}${more || null}`
+  for (const one of series.slice(0, mostCurves)) yield curve(one, { axis, unit: facts.unitOf(one), deviations: facts.deviations })
+  const more = series.length - mostCurves
+  if (more > 0) yield html`<p>${more} more temperatures are not drawn; they are in the record.</p>`
+  yield readingTable(told)
 }
 
 function* stepsOf(plates: readonly Plate[], told: Told): Generator<Markup> {
