@@ -1,13 +1,14 @@
 // Gathers from the rows of a record what a report says of a run. Members that older records lack, and kinds of rows that are not known here, are passed over.
 
 import { shortened } from './markup.ts'
-import { mostSamples, Series } from './series.ts'
+import { joined, mostSamples, Series, type Spread } from './series.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A step of a labware: an action at a device, or a move. Times are Unix time, s. */
+/** A step of a labware: an action at a device, a move, a condition or a wait. Times are Unix time, s. */
 export type Step = {
-  kind: 'action' | 'move'
+  kind: 'action' | 'move' | 'condition' | 'wait'
+  action_id: string | null
   name: string
   /** The operations with their parameters. */
   what: string
@@ -28,7 +29,10 @@ export type Plate = {
   group: string | null
   thread: string
   status: string | null
+  /** Actions and moves. */
   steps: Step[]
+  /** Conditions and waits. */
+  asides: Step[]
 }
 
 /** A thread as the run knows it. */
@@ -83,8 +87,15 @@ export class ReportFacts {
   /** Keyed by thread: its labware. */
   readonly #plateOf = new Map<string, Plate>()
   readonly #units = new Map<string, string>()
+  /** Keyed by action: the temperatures at its beginning and its end. */
+  readonly #atAction = new Map<string, Map<Series, Spread>>()
+  #temperaturesOf: Map<string, Series[]> | undefined
+  /** Conditions and waits, whose labware may be known only later. */
+  readonly #asides: Row[] = []
   readonly #kinds: Readonly<Record<string, (row: Row) => void>> = {
     submission: (row) => this.#submission(row),
+    condition: (row) => this.#keep('steps', this.#asides, row, most.steps),
+    wait: (row) => this.#keep('steps', this.#asides, row, most.steps),
     action: (row) => this.#step(row),
     move: (row) => this.#step(row),
     device: (row) => this.#device(row),
@@ -104,7 +115,7 @@ export class ReportFacts {
 
   add(row: Row): void {
     this.rows++
-    for (const at of [row.at, row.created, row.started, row.ended]) {
+    for (const at of [row.at, row.created, row.began, row.started, row.ended]) {
       if (typeof at !== 'number') continue
       this.first = Math.min(this.first, at)
       this.last = Math.max(this.last, at)
@@ -122,9 +133,23 @@ export class ReportFacts {
     return this.#units.get(`${device} ${name}`) ?? (name.includes('temperature') ? '°C' : '')
   }
 
-  /** Lists the temperatures, of one device or of all. */
-  temperatures(device?: string | null): Series[] {
-    return [...this.series.values()].filter((one) => (device === undefined || one.device === device) && this.unitOf(one) === '°C')
+  /** Lists the temperatures of all devices. */
+  get temperatures(): Series[] {
+    return [...this.series.values()].filter((one) => this.unitOf(one) === '°C')
+  }
+
+  /** Lists the temperatures of one device. Call it when all rows were added. */
+  temperaturesOf(device: string | null): readonly Series[] {
+    if (!this.#temperaturesOf) {
+      this.#temperaturesOf = new Map()
+      for (const one of this.temperatures) this.#temperaturesOf.set(one.device, [...(this.#temperaturesOf.get(one.device) ?? []), one])
+    }
+    return this.#temperaturesOf.get(device ?? '') ?? []
+  }
+
+  /** Returns the temperatures that were read for an action at its beginning and its end, usually within 2 s. */
+  temperaturesAt({ action_id }: Step): ReadonlyMap<Series, Spread> | undefined {
+    return action_id === null ? undefined : this.#atAction.get(action_id)
   }
 
   /** Adds the statuses of the threads, and those threads that have done nothing. Sorts what was gathered by its times. */
@@ -139,7 +164,23 @@ export class ReportFacts {
       if (plate) deviation.about = labelOf(plate)
     }
     this.deviations.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
+    this.#placeAsides()
     for (const { steps } of this.plates.values()) steps.sort((one, other) => begunAt(one) - begunAt(other))
+  }
+
+  /** Gives conditions and waits to their labware, which is found by an id, by its name with its barcode, by its name, or by its thread. */
+  #placeAsides(): void {
+    const named = new Map<string, Plate>()
+    const plates = this.#asides.length > 0 ? [...this.plates.values()] : []
+    for (const nameOf of [labelOf, ({ name }: Plate) => name, ({ thread }: Plate) => thread])
+      for (const plate of plates) if (!named.has(nameOf(plate))) named.set(nameOf(plate), plate)
+    for (const row of this.#asides) {
+      const [name, thread] = [wordsOf(row.labware), wordsOf(row.thread_name)]
+      const byId = this.plates.get(wordsOf(row.labware_id)) ?? this.#plateOf.get(wordsOf(row.thread_id))
+      const byName = named.get(labelOf({ name, barcode: textOr(row.barcode) })) ?? named.get(name) ?? named.get(thread)
+      const plate = byId ?? byName ?? (name || thread ? this.#plate({ ...row, labware_id: name || thread }, thread) : undefined)
+      plate?.asides.push(stepOf(row))
+    }
   }
 
   #submission({ workflow_document: _, topology_document, ...row }: Row): void {
@@ -156,7 +197,7 @@ export class ReportFacts {
     this.#keep('devices', this.devices, row, most.devices)
   }
 
-  #readings({ device_id, at, values, targets }: Row): void {
+  #readings({ device_id, at, values, targets, action_id }: Row): void {
     const device = wordsOf(device_id)
     const wanted = membersOf(targets)
     if (typeof at !== 'number') return
@@ -166,8 +207,17 @@ export class ReportFacts {
       const series = this.series.get(key) ?? (this.series.size < most.series ? new Series(device, name) : undefined)
       if (!series) continue
       this.series.set(key, series)
-      this.#sample(series, { at, value, target: numberOr(wanted[name]) })
+      const target = numberOr(wanted[name])
+      this.#sample(series, { at, value, target })
+      if (typeof action_id === 'string' && this.unitOf(series) === '°C')
+        this.#readAt(action_id, series, { lowest: value, highest: value, target: target ?? null })
     }
+  }
+
+  #readAt(action_id: string, series: Series, spread: Spread): void {
+    const known = this.#atAction.get(action_id) ?? (this.#atAction.size < most.steps ? new Map<Series, Spread>() : undefined)
+    if (!known) return
+    this.#atAction.set(action_id, known.set(series, joined(known.get(series), spread)!))
   }
 
   /** Adds a sample. Thins the longest series if there are too many in all. */
@@ -203,7 +253,7 @@ export class ReportFacts {
     if (known) known.barcode ??= textOr(barcode)
     if (known || this.plates.size >= most.plates) return known
     const name = wordsOf(labware) || thread || id
-    const plate = { name, barcode: textOr(barcode), group: textOr(group_id), thread, status: null, steps: [] }
+    const plate = { name, barcode: textOr(barcode), group: textOr(group_id), thread, status: null, steps: [], asides: [] }
     this.plates.set(id, plate)
     if (typeof thread_id === 'string') this.#plateOf.set(thread_id, plate)
     return plate
@@ -230,25 +280,37 @@ export class ReportFacts {
   }
 }
 
+const wordsOfStep: Readonly<Record<Step['kind'], (row: Row) => Pick<Step, 'name' | 'what' | 'outcome'>>> = {
+  action: (row) => ({ name: wordsOf(row.name), what: operationsOf(row), outcome: wordsOf(row.outcome) }),
+  move: (row) => ({ name: wordsOf(row.name), what: '', outcome: wordsOf(row.outcome) }),
+  condition: (row) => ({
+    name: ['Condition', wordsOf(row.step)].filter(Boolean).join(' '),
+    what: listOf(row.values),
+    outcome: wordsOf(row.side),
+  }),
+  wait: (row) => ({ name: 'Wait', what: wordsOf(row.what), outcome: wordsOf(row.outcome) }),
+}
+
 function stepOf(row: Row): Step {
-  const kind = row.kind === 'move' ? 'move' : 'action'
+  const kind = row.kind as Step['kind']
   return {
-    ...{ kind, name: wordsOf(row.name), what: kind === 'move' ? '' : operationsOf(row), device: textOr(row.device_id) },
+    ...{ kind, action_id: textOr(row.action_id), ...wordsOfStep[kind](row), device: textOr(row.device_id) },
     ...{ from: textOr(row.from), to: textOr(row.to), transporter: textOr(row.transporter) },
-    ...{ started: numberOr(row.started) ?? null, ended: numberOr(row.ended) ?? null },
-    ...{ outcome: wordsOf(row.outcome), error: textOr(row.error) },
-  } as Step
+    ...{ started: numberOr(row.started) ?? numberOr(row.began) ?? numberOr(row.at) ?? null, ended: numberOr(row.ended) ?? null },
+    error: textOr(row.error),
+  }
+}
+
+/** Words members: `speed 500, duration 5`. */
+function listOf(members: unknown): string {
+  const words = ([name, value]: [string, unknown]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`
+  return Object.entries(membersOf(members)).map(words).join(', ')
 }
 
 /** Words the operations of an action: `shake: speed 500, duration 5`. */
 function operationsOf({ operations }: Row): string {
   const all = Array.isArray(operations) ? operations.map(membersOf) : []
-  const words = all.map(({ operation, params }) => {
-    const given = Object.entries(membersOf(params)).map(
-      ([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`,
-    )
-    return given.length > 0 ? `${wordsOf(operation)}: ${given.join(', ')}` : wordsOf(operation)
-  })
+  const words = all.map(({ operation, params }) => [wordsOf(operation), listOf(params)].filter(Boolean).join(': '))
   return words.join('; ')
 }
 

@@ -6,6 +6,13 @@ export const mostSamples = { series: 40_000, all: 400_000 } as const
 /** The lowest and the highest value of a time, and the target that was in force last. */
 export type Spread = { lowest: number; highest: number; target: number | null }
 
+/** Returns the spread of two times together. */
+export function joined(one: Spread | undefined, other: Spread | undefined): Spread | undefined {
+  if (!one || !other) return one ?? other
+  const [lowest, highest] = [Math.min(one.lowest, other.lowest), Math.max(one.highest, other.highest)]
+  return { lowest, highest, target: other.target ?? one.target }
+}
+
 /**
  * A reading of a device over time, with its target. Samples come in the order of their times. Of each `#bucket` samples, the lowest and the highest are kept with
  * their times, so that thinning loses no peak.
