@@ -41,7 +41,8 @@ export const labwareHistoryRoutes: Route<Rooms>[] = [
       mode: v.optional(described(v.picklist(runModes), 'Only executions in this mode: LIVE leaves rehearsals out')),
     }),
     success: {
-      description: 'The newest first',
+      description:
+        'The execution that began last comes first, and of each execution the newest step. Steps of executions that were open at the same time are not merged: sort them by `at`.',
       schema: v.strictObject({
         labware: v.string(),
         steps: v.array(LabwareStep),

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import { benchd, demo } from '../../testing/cli.ts'
+import { exportInto, path, record, whole } from '../../testing/exported_run.ts'
 import { crateFaults } from '../../testing/ro_crate.ts'
 
 const names = [
@@ -16,14 +17,12 @@ test('a run is exported as an RO-Crate that a check finds whole, and in which it
   const submitted = await run('runs', 'submit', 'seal-and-spin', '--mode', 'DEVICE_SIM', '--operator', 'ann', '--follow')
   const id = submitted.stdout.split('\n')[0]!
   const folder = `${home}/exported`
-  const { path, sha256, files } = await json<{ path: string; sha256: string; files: number }>(
-    'runs',
-    'export',
-    id.slice(0, 8),
-    '--to',
-    folder,
-  )
-  t.equal(path, folder)
+  const {
+    path: where,
+    sha256,
+    files,
+  } = await json<{ path: string; sha256: string; files: number }>('runs', 'export', id.slice(0, 8), '--to', folder)
+  t.equal(where, folder)
   t.same(readdirSync(folder).sort(), names)
   t.same(
     readdirSync(home).filter((name) => name.endsWith('.tmp')),
@@ -69,7 +68,7 @@ test('a run is exported as an RO-Crate that a check finds whole, and in which it
     'more.txt was not in the export',
     found.stdout.trim().split('\n')[3]!,
   ])
-  t.match(found.stdout, /record\.jsonl: 1 lines are not as the bench wrote them; \d+ are/)
+  t.match(found.stdout, /record\.jsonl: 1 line was damaged after the export; \d+ are as the bench wrote them/)
 
   // Somebody who makes a new list is betrayed by the checksums of the record, by the metadata, or by the SHA-256 of the list.
   const list = text('manifest-sha256.txt')
@@ -94,4 +93,18 @@ test('a run without a record is not exported, and nothing is left of the attempt
     stderr: /PURE_SIM executions keep none/,
   })
   t.same(readdirSync(home), before)
+})
+
+test('a record that was damaged on the bench is no fault of the folder, and the check says so', async (t) => {
+  const home = t.testdir({})
+  const answers = { ...whole, [`${path}/record.jsonl`]: record.replace('pad_1', 'pad_9') }
+  const { folder } = await exportInto(`${home}/run`, answers)
+  const words = /\nrecord\.jsonl: 1 line was damaged on the bench before the export\n/
+  t.match(await benchd(home, ['runs', 'verify', folder]), { code: 0, stderr: '', stdout: words })
+  const { code, stdout } = await benchd(home, ['runs', 'verify', folder, '--json'])
+  t.equal(code, 0)
+  t.match(JSON.parse(stdout), { is_whole: true, faults: [], faults_before_export: [/before the export$/], record: { damaged: 1 } })
+  const file = `${folder}/record.jsonl`
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"to":"pad_2"', '"to":"pad_8"'))
+  t.match(await benchd(home, ['runs', 'verify', folder]), { code: 1, stdout: /1 line was damaged after the export/ })
 })

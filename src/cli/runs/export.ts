@@ -50,7 +50,7 @@ const runsVerify = command({
   },
   example: 'benchd runs verify run-7b1c',
   async run({ options, operands: [folder = ''] }) {
-    const { checkFolder, faultsOf, isWhole } = await import('../../workflow/records/export/checked_run.ts')
+    const { checkFolder, earlierFaultsOf, faultsOf, isWhole } = await import('../../workflow/records/export/checked_run.ts')
     const checked = await checkFolder(folder)
     const isOther = options.sha256 !== undefined && options.sha256.toLowerCase() !== checked.sha256
     const faults = [
@@ -58,12 +58,17 @@ const runsVerify = command({
       ...faultsOf(checked),
     ]
     const isGood = isWhole(checked) && !isOther
-    if (options.json) print(JSON.stringify({ is_whole: isGood, ...checked, faults }))
+    const before = earlierFaultsOf(checked)
+    if (options.json) print(JSON.stringify({ is_whole: isGood, ...checked, faults, faults_before_export: before }))
     else if (isGood)
       print(
-        `${checked.files} files and ${checked.record.rows} rows of the record are as they were exported\nSHA-256 of its list of files: ${checked.sha256}`,
+        [
+          `${checked.files} files and ${checked.record.rows} rows of the record are as they were exported`,
+          ...before,
+          `SHA-256 of its list of files: ${checked.sha256}`,
+        ].join('\n'),
       )
-    else print(faults.join('\n'))
+    else print([...faults, ...before].join('\n'))
     if (!isGood)
       throw new CliError('failed', `${folder} is not as it was exported: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`)
   },

@@ -5,7 +5,7 @@ import { rowsOfRecord } from '../../../events/run_record_reader.ts'
 import { readText } from '../../../kit/files.ts'
 import { exists } from '../../../kit/folder.ts'
 import { hashedFile, namesBelow } from '../../../kit/new_folder.ts'
-import { listName, metadataName, recordName } from './exported_run.ts'
+import { listName, manifestName, metadataName, recordName } from './exported_run.ts'
 
 /** `sha256` is that of the list, with which all files are fixed. */
 export type Checked = {
@@ -16,7 +16,8 @@ export type Checked = {
   extra: string[]
   /** Sentences about the list and the metadata, which do not agree or cannot be read. */
   metadata: string[]
-  record: { rows: number; damaged: number }
+  /** `damaged`: lines that are not as the bench wrote them. `damaged_before`: how many of them were so before the export, as its manifest says. */
+  record: { rows: number; damaged: number; damaged_before: number }
 }
 
 /** Throws `not_found` for a folder that is no exported run. */
@@ -33,7 +34,7 @@ export async function checkFolder(folder: string): Promise<Checked> {
     missing: [],
     extra: [],
     metadata: wrong,
-    record: { rows: 0, damaged: 0 },
+    record: { rows: 0, damaged: 0, damaged_before: 0 },
   }
   for (const [name, sha256] of listed) {
     if (!names.has(name)) checked.missing.push(name)
@@ -46,12 +47,13 @@ export async function checkFolder(folder: string): Promise<Checked> {
       checked.record.rows += rows.length
       checked.record.damaged += damaged
     }
+  if (names.has(manifestName)) checked.record.damaged_before = damagedIn(await readText(`${folder}/${manifestName}`))
   return checked
 }
 
 /** Whether everything is as it was exported. */
 export function isWhole({ changed, missing, extra, metadata, record }: Checked): boolean {
-  return [changed, missing, extra, metadata].every((list) => list.length === 0) && record.damaged === 0
+  return [changed, missing, extra, metadata].every((list) => list.length === 0) && damagedAfter(record) === 0
 }
 
 /** Returns a sentence for each thing that is not as it was exported. */
@@ -61,8 +63,34 @@ export function faultsOf({ changed, missing, extra, metadata, record }: Checked)
     ...missing.map((name) => `${name} is missing`),
     ...extra.map((name) => `${name} was not in the export`),
     ...metadata,
-    ...(record.damaged > 0 ? [`${recordName}: ${record.damaged} lines are not as the bench wrote them; ${record.rows} are`] : []),
+    ...(damagedAfter(record) > 0
+      ? [`${recordName}: ${counted(damagedAfter(record))} damaged after the export; ${record.rows} are as the bench wrote them`]
+      : []),
   ]
+}
+
+/** Returns a sentence for each thing that was wrong when the run was exported, and is no fault of the folder. */
+export function earlierFaultsOf({ record }: Checked): string[] {
+  const count = Math.min(record.damaged, record.damaged_before)
+  return count > 0 ? [`${recordName}: ${counted(count)} damaged on the bench before the export`] : []
+}
+
+function counted(lines: number): string {
+  return lines === 1 ? '1 line was' : `${lines} lines were`
+}
+
+function damagedAfter({ damaged, damaged_before }: Checked['record']): number {
+  return Math.max(0, damaged - damaged_before)
+}
+
+/** Returns the number of damaged lines of the record in a manifest; 0 if it does not say. */
+function damagedIn(text: string): number {
+  try {
+    const { damaged } = JSON.parse(text) as { damaged?: unknown }
+    return typeof damaged === 'number' && damaged > 0 ? damaged : 0
+  } catch {
+    return 0
+  }
 }
 
 /** Parses the list: a SHA-256, two blanks and a name a line. `wrong` has a sentence for each other line. */

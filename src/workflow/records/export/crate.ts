@@ -25,15 +25,15 @@ type Entity = { '@id': string; '@type': string; [name: string]: unknown }
 
 /** Returns the content of `ro-crate-metadata.json`. */
 export function crateMetadata(crate: Crate): { '@context': string; '@graph': Entity[] } {
-  const people = peopleOf(crate)
+  const agents = agentsOf(crate)
   const devices = devicesOf(crate)
   const software = softwareOf(crate)
   const graph = [
     descriptor,
     rootOf(crate),
     ...crate.files.map(fileOf),
-    runOf(crate, { people, devices, software }),
-    ...people,
+    runOf(crate, { agents, devices, software }),
+    ...agents,
     ...devices,
     ...software,
   ]
@@ -71,11 +71,11 @@ function fileOf({ name, description, media_type, bytes, sha256 }: CrateFile): En
   return { '@id': name, '@type': 'File', ...about }
 }
 
-type Involved = { people: readonly Entity[]; devices: readonly Entity[]; software: readonly Entity[] }
+type Involved = { agents: readonly Entity[]; devices: readonly Entity[]; software: readonly Entity[] }
 
 const actionStatus: Readonly<Record<string, string>> = { COMPLETED: 'CompletedActionStatus', IN_PROGRESS: 'ActiveActionStatus' }
 
-function runOf({ execution, files, time }: Crate, { people, devices, software }: Involved): Entity {
+function runOf({ execution, files, time }: Crate, { agents, devices, software }: Involved): Entity {
   const { execution_id, workflow_name, status, reason, started_at, ended_at } = execution
   const isThere = (name: string) => files.some((file) => file.name === name)
   return {
@@ -86,16 +86,32 @@ function runOf({ execution, files, time }: Crate, { people, devices, software }:
     ...(typeof ended_at === 'number' && { endTime: time.iso(ended_at) }),
     actionStatus: { '@id': `http://schema.org/${actionStatus[String(status)] ?? 'FailedActionStatus'}` },
     ...(typeof reason === 'string' && { error: reason }),
-    ...(people.length > 0 && { agent: people.map(refer) }),
+    ...(agents.length > 0 && { agent: agents.map(refer) }),
     instrument: [...software, ...devices].map(refer),
     object: ['workflow.json', 'topology.json'].filter(isThere).map((name) => ({ '@id': name })),
     result: files.filter(({ name }) => !['workflow.json', 'topology.json'].includes(name)).map(({ name }) => ({ '@id': name })),
   }
 }
 
-function peopleOf({ submissions }: Crate): Entity[] {
-  const names = submissions.flatMap(({ by, operator_id }) => [by, operator_id]).filter((name) => typeof name === 'string' && name !== '')
-  return [...new Set(names as string[])].map((name) => ({ '@id': `#by-${encodeURIComponent(name)}`, '@type': 'Person', name }))
+/** The operator is a person. An API key is neither a person nor an organization, and RO-Crate has no type for it: it is a thing whose description says what is known. */
+function agentsOf({ submissions }: Crate): Entity[] {
+  const operators = namesIn(submissions, 'operator_id').map((name) => ({
+    '@id': `#operator-${encodeURIComponent(name)}`,
+    '@type': 'Person',
+    name,
+  }))
+  const keys = namesIn(submissions, 'by').map((name) => ({
+    '@id': `#key-${encodeURIComponent(name)}`,
+    '@type': 'Thing',
+    name,
+    description: `The API key ${name}, with which the run was submitted. Whether a person or a program used it is not recorded.`,
+  }))
+  return [...keys, ...operators]
+}
+
+function namesIn(rows: readonly Row[], member: string): string[] {
+  const names = rows.map((row) => row[member]).filter((name) => typeof name === 'string' && name !== '')
+  return [...new Set(names as string[])]
 }
 
 /** A device whose identity changed stands here as it was first; the record has each. */

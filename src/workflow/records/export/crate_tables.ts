@@ -1,6 +1,7 @@
 // The tables of an exported run: which rows of its record they hold, and their columns with units.
 
 import { csvHead, csvLine } from '../../../kit/csv.ts'
+import { leftOutWords } from '../report/facts.ts'
 import type { ZonedTime } from '../report/time.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -95,7 +96,7 @@ export const tables: Readonly<Record<string, Table>> = {
       column('kind', 'decision, note, incident, window_missed, or what the record lacks'),
       column('by', 'Who: name of the key or the user'),
       column('decision', 'The decision as a verb'),
-      column('text', 'The decision, the note or the incident in words'),
+      column('text', 'The decision, the note, the incident, or what the record lacks in words'),
       column('params', 'Parameters of the decision: JSON'),
       column('category', 'Category of the incident'),
       column('severity', 'Severity of the incident'),
@@ -108,8 +109,12 @@ export const tables: Readonly<Record<string, Table>> = {
       ...ids,
       column('incident_id', 'Id of the incident'),
     ],
-    lines: (row, { time }) => [{ ...row, time: isoOf(time, row.at), text: row.text ?? row.message }],
+    lines: (row, { time }) => [{ ...row, time: isoOf(time, row.at), text: row.text ?? row.message ?? lackOf(row) }],
   },
+}
+
+function lackOf(row: Row): string | undefined {
+  return row.kind === 'rows_left_out' || row.kind === 'values_left_out' ? leftOutWords(row) : undefined
 }
 
 function readingLines({ at, device_id, values, targets, why, action_id }: Row, { time, unitOf }: Around): Row[] {

@@ -1,10 +1,11 @@
 // Exports of a service whose answers are written in the test: long values, attached files, and rows of every kind.
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { csv, csvHash, exportInto, long, longHash, path, record, whole } from '../../../testing/exported_run.ts'
+import { recordText } from '../../../testing/records.ts'
 import { crateFaults } from '../../../testing/ro_crate.ts'
-import { checkFolder, faultsOf, isWhole } from './checked_run.ts'
+import { checkFolder, earlierFaultsOf, faultsOf, isWhole } from './checked_run.ts'
 
 const exported = (t: Test, answers?: Record<string, string>) => exportInto(`${t.testdir({})}/run`, answers)
 
@@ -53,8 +54,10 @@ test('the metadata names the run, the people, the devices and the software', asy
   t.match(of('#run'), {
     '@type': 'CreateAction',
     endTime: '2026-01-31T10:11:40.000+01:00',
-    agent: [{ '@id': '#by-lab%20key' }, { '@id': '#by-ann' }],
+    agent: [{ '@id': '#key-lab%20key' }, { '@id': '#operator-ann' }],
   })
+  t.match(of('#key-lab%20key'), { '@type': 'Thing', name: 'lab key', description: /^The API key lab key, .* is not recorded/ })
+  t.match(of('#operator-ann'), { '@type': 'Person', name: 'ann' })
   t.match(of('#device-shaker-1'), {
     '@type': 'IndividualProduct',
     model: 'Q1',
@@ -68,7 +71,29 @@ test('the metadata names the run, the people, the devices and the software', asy
 test('what the service changed on the way is told', async (t) => {
   const { made } = await exported(t, { ...whole, [`${path}/files/${csvHash}`]: 'other' })
   t.match(made.missing[1], /my_plate\.csv is not as it was recorded: its SHA-256 was /)
-  const { made: damaged, folder } = await exported(t, { ...whole, [`${path}/record.jsonl`]: record.replace('pad_1', 'pad_9') })
-  t.equal(damaged.damaged, 1)
-  t.same(faultsOf(await checkFolder(folder)).length, 1)
+})
+
+test('lines that were damaged on the bench before the export are told, and are no fault of the folder; further ones are', async (t) => {
+  const { made, folder } = await exported(t, { ...whole, [`${path}/record.jsonl`]: record.replace('pad_1', 'pad_9') })
+  t.equal(made.damaged, 1)
+  const checked = await checkFolder(folder)
+  t.ok(isWhole(checked), faultsOf(checked).join())
+  t.same(earlierFaultsOf(checked), ['record.jsonl: 1 line was damaged on the bench before the export'])
+  t.match(checked.record, { damaged: 1, damaged_before: 1 })
+  const file = `${folder}/record.jsonl`
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"to":"pad_2"', '"to":"pad_8"'))
+  const changed = await checkFolder(folder)
+  t.notOk(isWhole(changed))
+  t.match(faultsOf(changed), ['record.jsonl was changed after the export', /^record\.jsonl: 1 line was damaged after the export/])
+  t.equal(earlierFaultsOf(changed).length, 1)
+  t.same(earlierFaultsOf(await checkFolder((await exported(t)).folder)), [])
+})
+
+test('the table of decisions says what the record lacks', async (t) => {
+  const lack = recordText([{ kind: 'rows_left_out', at: 1_769_850_400, of: 'readings', why: 'disk' }])
+  const { folder } = await exported(t, { ...whole, [`${path}/record.jsonl`]: record + lack })
+  t.match(
+    readFileSync(`${folder}/decisions.csv`, 'utf8'),
+    /rows_left_out,,,Rows of the kind readings are not in the record until the disk took rows again\./,
+  )
 })

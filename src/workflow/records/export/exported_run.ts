@@ -11,6 +11,7 @@ import { csvOf, type Row, tables } from './crate_tables.ts'
 
 /** The list of all other files with their SHA-256, as `sha256sum --check` reads it. */
 export const listName = 'manifest-sha256.txt'
+export const manifestName = 'manifest.json'
 export const metadataName = 'ro-crate-metadata.json'
 export const recordName = 'record.jsonl'
 
@@ -87,7 +88,7 @@ function* partsOf({ source, path, record, execution, known }: Given): Generator<
 function manifestPart(about: Row, { time, rows, damaged, units }: Known): Part {
   const manifest = { ...about, time_zone: time.zone, rows, damaged, tables: columnsOfTables(), readings: units }
   const description = 'What this folder holds: the run, and the columns of the tables with their units'
-  return { name: 'manifest.json', description, media_type: 'application/json', content: () => [`${indented(manifest)}\n`] }
+  return { name: manifestName, description, media_type: 'application/json', content: () => [`${indented(manifest)}\n`] }
 }
 
 function linesOf(files: readonly HashedFile[]): string[] {

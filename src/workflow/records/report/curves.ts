@@ -24,13 +24,17 @@ export function curve(series: Series, { axis, unit, deviations }: Drawing): Mark
     (value) =>
       html`<path d="M${label_width} ${y(value)}H${width}" stroke="#eee"/><text x="${label_width - 6}" y="${y(value) + 4}" text-anchor="end" font-size="10">${value}</text>`,
   )
-  const alarms = deviations
-    .filter(({ device, who, at }) => device === series.device && who === null && at !== null)
-    .map(
-      ({ at, text }) =>
-        html`<path d="M${placeOf(axis, at!)} 0V${height}" stroke="#b00020" stroke-width="1.5"><title>${text}</title></path>`,
-    )
-  return html`<figure><figcaption>${name}</figcaption><svg viewBox="0 0 ${width} ${height + foot}" role="img" aria-label="${name} over time">${timeGrid(axis, height)}${marks}<path d="${targetPath(series, axis, y)}" fill="none" stroke="#b35c00" stroke-width="1.2" stroke-dasharray="5 3"/><path d="${valuePath(series, axis, y)}" fill="none" stroke="#0b4f8a" stroke-width="1.2"/>${alarms}</svg></figure>
+  // Alarms at the same place of the drawing are one line.
+  const alarms = new Map<number, string>()
+  for (const { device, who, at, text } of deviations) {
+    if (device !== series.device || who !== null || at === null) continue
+    const x = Math.round(placeOf(axis, at))
+    if (!alarms.has(x)) alarms.set(x, text)
+  }
+  const alarmLines = [...alarms].map(
+    ([x, text]) => html`<path d="M${x} 0V${height}" stroke="#b00020" stroke-width="1.5"><title>${text}</title></path>`,
+  )
+  return html`<figure><figcaption>${name}</figcaption><svg viewBox="0 0 ${width} ${height + foot}" role="img" aria-label="${name} over time">${timeGrid(axis, height)}${marks}<path d="${targetPath(series, axis, y)}" fill="none" stroke="#b35c00" stroke-width="1.2" stroke-dasharray="5 3"/><path d="${valuePath(series, axis, y)}" fill="none" stroke="#0b4f8a" stroke-width="1.2"/>${alarmLines}</svg></figure>
 `
 }
 

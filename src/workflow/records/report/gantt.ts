@@ -27,7 +27,7 @@ export function* gantt(plates: readonly Plate[], axis: Axis): Generator<Markup> 
   for (let first = 0; first < plates.length; first += platesPerPicture) {
     const shown = plates.slice(first, first + platesPerPicture)
     const name = `Timeline of labware ${first + 1} to ${first + shown.length} of ${plates.length}`
-    yield picture(shown, { axis, numbers, name })
+    yield* picture(shown, { axis, numbers, name })
   }
 }
 
@@ -46,10 +46,11 @@ function swatch(color: string, label: string | number = '', edge = '#444'): Mark
 
 type Drawing = { axis: Axis; numbers: ReadonlyMap<string, number>; name: string }
 
-function picture(plates: readonly Plate[], { axis, numbers, name }: Drawing): Markup {
+function* picture(plates: readonly Plate[], { axis, numbers, name }: Drawing): Generator<Markup> {
   const height = plates.length * row_height + foot
-  const rows = plates.map((plate, row) => plateRow(plate, { axis, numbers, y: row * row_height }))
-  return html`<figure><figcaption>${name}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${name}">${timeGrid(axis, height - foot)}${rows}</svg></figure>
+  yield html`<figure><figcaption>${name}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${name}">${timeGrid(axis, height - foot)}`
+  for (const [row, plate] of plates.entries()) yield* plateRow(plate, { axis, numbers, y: row * row_height })
+  yield html`</svg></figure>
 `
 }
 
@@ -63,11 +64,11 @@ export function timeGrid(axis: Axis, height: number): Markup {
 
 type Place = { axis: Axis; numbers: ReadonlyMap<string, number>; y: number }
 
-function plateRow(plate: Plate, { axis, numbers, y }: Place): Markup {
+function* plateRow(plate: Plate, { axis, numbers, y }: Place): Generator<Markup> {
   const name = labelOf(plate)
   const label = shortened(name, Math.floor((label_width - 10) / letter) - 1)
-  const bars = plate.steps.map((step) => bar(step, { axis, numbers, y }))
-  return html`<text x="0" y="${y + 13}" font-size="10">${label}<title>${name}</title></text><path d="M${label_width} ${y + row_height}H${width}" stroke="#eee"/>${bars}`
+  yield html`<text x="0" y="${y + 13}" font-size="10">${label}<title>${name}</title></text><path d="M${label_width} ${y + row_height}H${width}" stroke="#eee"/>`
+  for (const step of plate.steps) yield bar(step, { axis, numbers, y })
 }
 
 function bar(step: Step, { axis, numbers, y }: Place): Markup {

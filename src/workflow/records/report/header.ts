@@ -13,12 +13,12 @@ export function header(told: Told): Markup {
 
 function result({ execution, facts, from, until }: Told): Markup {
   const { status, reason, run_mode, ended_at } = execution
-  const decisions = facts.deviations.filter(({ who }) => who !== null).length
+  const { incidents, decisions, others } = facts.counts
   const counts = [
     counted(facts.plates.size, 'labware', 'labware'),
     counted(facts.steps, 'step'),
     counted(facts.values, 'value'),
-    counted(facts.deviations.length - decisions, 'deviation'),
+    counted(incidents + others, 'deviation'),
     counted(decisions, 'decision by a person', 'decisions by people'),
   ]
   const how = ended_at === null ? 'is still open; this report ends with the last row of its record' : `ended ${status}`

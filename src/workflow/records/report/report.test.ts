@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { began, executionOf, plateRows, recordText, rowsOfRun, submissionRow, troubleRows } from '../../../testing/records.ts'
-import { reportPieces } from './report.ts'
-import type { ReportOf } from './told.ts'
+import { piecesOf, reportPieces } from './report.ts'
+import { type ReportOf, told } from './told.ts'
+
+type Row = { kind: string; [name: string]: unknown }
 
 /** Makes the report of a record with these rows or this text. */
-async function reportOf(t: Test, record: string | Iterable<{ kind: string }>, more: Partial<ReportOf> = {}): Promise<string> {
+async function reportOf(t: Test, record: string | Iterable<Row>, more: Partial<ReportOf> = {}): Promise<string> {
   const path = `${t.testdir({})}/record.jsonl`
   writeFileSync(path, typeof record === 'string' ? record : recordText(record))
   const pieces: Uint8Array[] = []
@@ -146,4 +148,101 @@ test('a step that did not complete leaves its labware at either place', async (t
   ])
   t.match(rowWith(under(report, 'Labware'), 'plate-1')[5], 'pad_1 or nest')
   t.match(report, /<strong>aborted<\/strong>: stopped/)
+})
+
+test('decisions of programs are counted and not listed, and many decisions of people push out no incident', async (t) => {
+  function* rows() {
+    yield submissionRow()
+    for (let i = 0; i < 6_000; i++) yield { kind: 'decision', at: began + i / 100, by: 'script', decision: 'emit', text: 'Emitted tick' }
+    for (let i = 0; i < 5_010; i++) yield { kind: 'decision', at: began + i / 100, by: 'ann', decision: 'pause', text: 'Paused' }
+    yield* troubleRows()
+  }
+  const report = await reportOf(t, rows())
+  t.match(report, /, 3 deviations, 5011 decisions by people\./)
+  const deviations = under(report, 'Deviations and decisions')
+  t.match(rowWith(deviations, 'Incident')[5], 'motor blocked')
+  t.match(rowWith(deviations, 'Window missed')[1], 'Window missed')
+  t.notMatch(deviations, /Emitted tick/)
+  t.match(deviations, /11 more decisions are not listed here/)
+  t.match(deviations, /Events emitted by people and programs: 6000\./)
+})
+
+test('what the record lacks is told with its true reason', async (t) => {
+  const report = await reportOf(t, [
+    { kind: 'rows_left_out', at: began, of: 'readings', why: 'disk' },
+    { kind: 'rows_left_out', at: began, of: 'action', why: 'size' },
+    { kind: 'rows_left_out', at: began },
+    { kind: 'values_left_out', at: began },
+  ])
+  const deviations = under(report, 'Deviations and decisions')
+  t.match(deviations, 'Rows of the kind readings are not in the record until the disk took rows again.')
+  t.match(deviations, 'Rows of the kind action are not in the record from here on, because the record is too long.')
+  t.match(deviations, 'Some rows are not in the record from here on.')
+  t.match(deviations, 'Values are not in the record from here on, because the run has too many.')
+})
+
+test('an action that is shorter than the time between readings has the temperatures that were read for it', async (t) => {
+  const action = { kind: 'action', action_id: 'a-1', name: 'seal', labware_id: 'l-1', labware: 'plate-1', device_id: 'sealer-1' }
+  const reading = { kind: 'readings', device_id: 'sealer-1', targets: { temperature: 165 } }
+  const report = await reportOf(t, [
+    { ...reading, at: began + 9, values: { temperature: 164 }, why: 'start', action_id: 'a-1' },
+    { ...action, operations: [{ operation: 'seal' }], started: began + 10, ended: began + 11, outcome: 'COMPLETED' },
+    { ...reading, at: began + 12.5, values: { temperature: 166.5 }, why: 'end', action_id: 'a-1' },
+    { ...reading, at: began + 13, values: { temperature: 170 }, why: 'interval' },
+  ])
+  t.equal(rowWith(under(report, 'Steps of each labware'), 'seal')[4], '164 to 166.5 °C (target 165)')
+})
+
+test('conditions and waits stand between the steps of their labware, and an incident at a device is marked on its curve', async (t) => {
+  const report = await reportOf(t, [
+    ...rowsOfRun(2),
+    {
+      kind: 'condition',
+      at: began + 55,
+      step: 'is_warm',
+      thread_name: 'plate-2',
+      labware: 'plate-2',
+      barcode: 'P2',
+      side: 'then',
+      values: { od: 0.4 },
+    },
+    { kind: 'wait', at: began + 75, began: began + 71, ended: began + 75, outcome: 'signalled', what: 'event go', thread_id: 't-2' },
+    { kind: 'condition', at: began + 56, labware: 'reservoir' },
+    { kind: 'wait' },
+    { kind: 'incident', at: began + 90, category: 'DEVICE_FAULT', message: 'too hot', device_id: 'shaker-1' },
+  ])
+  const steps = under(report, 'Steps of each labware').split('<caption>')
+  t.same(rowWith(steps[2]!, 'is_warm'), ['2026-01-31 10:00:55', '–', 'Condition is_warm (od 0.4)', 'nest', '–', 'then'])
+  t.same(rowWith(steps[2]!, 'event go'), ['2026-01-31 10:01:11', '4 s', 'Wait (event go)', 'nest', '–', 'signalled'])
+  t.ok(steps[2]!.indexOf('is_warm') < steps[2]!.indexOf('event go'))
+  t.match(steps.at(-1), /^reservoir/)
+  t.match(under(report, 'Temperatures'), /<title>too hot<\/title>/)
+  t.match(report, /3 labware, 7 steps/)
+})
+
+test('the event loop gets its turn before each piece and after each curve', async (t) => {
+  let turns = 0
+  let isOver = false
+  const go = () => {
+    turns++
+    if (!isOver) setImmediate(go)
+  }
+  /** Returns the turns before each piece. Nothing but the report takes time meanwhile: it reads no values. */
+  const turnsOf = async (rows: Iterable<Row>) => {
+    const path = `${t.testdir({})}/record.jsonl`
+    writeFileSync(path, recordText(rows))
+    const facts = await told({ path, execution: executionOf, threads: [], version: '9.9.9', made_at: began })
+    const before: number[] = []
+    turns = 0
+    for await (const _ of piecesOf(facts)) before.push(turns)
+    return before
+  }
+  go()
+  const plates = Array.from({ length: 3_000 }, (_, n) => ({ ...plateRows(n, n)[0]!, kind: 'move' }))
+  const pieces = await turnsOf(plates)
+  t.ok(pieces.length > 10, `${pieces.length} pieces`)
+  for (const [i, count] of pieces.slice(0, -1).entries()) t.ok(count > (pieces[i - 1] ?? 0), `${count} turns before piece ${i}`)
+  const curves = Array.from({ length: 24 }, (_, n) => ({ kind: 'readings', at: began, device_id: `d-${n}`, values: { temperature: n } }))
+  t.ok((await turnsOf(curves)).at(-1)! >= 24)
+  isOver = true
 })

@@ -15,13 +15,26 @@ import { type ReportOf, type Told, told } from './told.ts'
 const mostCurves = 24
 const mostValues = 5_000
 const piece_length = 64 * 1024
+/** The longest time for which the report holds up the rest of the service. */
+const longest_ms = 5
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** Yields the report. Rejects with `storage`. */
 export async function* reportPieces(report: ReportOf): AsyncGenerator<Uint8Array, undefined> {
+  yield* piecesOf(await told(report))
+}
+
+/** Yields the report of what was read. The event loop gets its turn before each piece but the last, and after each curve. */
+export async function* piecesOf(told: Told): AsyncGenerator<Uint8Array, undefined> {
   let text = ''
-  for await (const part of partsOf(await told(report))) {
+  let since_ms = performance.now()
+  for await (const part of partsOf(told)) {
     text += part.text
-    if (text.length < piece_length) continue
+    const isLong = text.length >= piece_length
+    if (!isLong && performance.now() - since_ms < longest_ms) continue
+    await turn()
+    since_ms = performance.now()
+    if (!isLong) continue
     yield Buffer.from(text)
     text = ''
   }
@@ -33,14 +46,14 @@ async function* partsOf(told: Told): AsyncGenerator<Markup> {
   const plates = [...facts.plates.values()]
   yield beginning(`Report of run ${execution.execution_id.slice(0, 8)}: ${execution.workflow_name}`)
   yield header(told)
-  yield section('Deviations and decisions', deviationTable(told))
-  yield section('Labware', plateTableOfAll(plates, told))
-  yield section('Devices', deviceTables(told))
-  yield* timeline(plates, told)
-  yield section('Temperatures and other readings', curves(told), readingTable(told))
-  yield* stepsOf(plates, told)
-  yield* values(told)
-  yield section('Files and notes', fileTables(told))
+  yield* section('Deviations and decisions', deviationTable(told))
+  yield* section('Labware', plateTableOfAll(plates, told))
+  yield* section('Devices', [deviceTables(told)])
+  yield* section('Timeline', timeline(plates, told))
+  yield* section('Temperatures and other readings', curves(told))
+  yield* section('Steps of each labware', stepsOf(plates, told))
+  yield* section('Values', values(told))
+  yield* section('Files and notes', [fileTables(told)])
   yield signatures(told)
 }
 
@@ -51,62 +64,55 @@ function beginning(title: string): Markup {
 `
 }
 
-export function section(title: string, ...parts: readonly Markup[]): Markup {
-  return html`<section><h2>${title}</h2>
-${parts}</section>
+async function* section(title: string, parts: Iterable<Markup> | AsyncIterable<Markup>): AsyncGenerator<Markup> {
+  yield html`<section><h2>${title}</h2>
 `
-}
-
-function* timeline(plates: readonly Plate[], told: Told): Generator<Markup> {
-  const { from, until, time } = told
-  yield html`<section><h2>Timeline</h2>
-<p class="lead">From ${time.words(from)} to ${time.words(until)}. A wide bar is an action at a device, a narrow bar is a move.</p>
-`
-  yield* gantt(plates, { from, to: until, time })
+  yield* parts
   yield html`</section>
 `
 }
 
-function curves({ facts, from, until, time }: Told): Markup {
-  const series = facts.temperatures()
-  if (series.length === 0) return html`<p>No temperature was recorded.</p>`
+function* timeline(plates: readonly Plate[], { from, until, time }: Told): Generator<Markup> {
+  yield html`<p class="lead">From ${time.words(from)} to ${time.words(until)}. A wide bar is an action at a device, a narrow bar is a move.</p>
+`
+  yield* gantt(plates, { from, to: until, time })
+}
+
+async function* curves(told: Told): AsyncGenerator<Markup> {
+  const { facts, from, until, time } = told
+  const series = facts.temperatures
+  if (series.length === 0) yield html`<p>No temperature was recorded.</p>`
+  else yield curvesLegend
   const axis = { from, to: until, time }
-  const drawn = series.slice(0, mostCurves)
-  const more =
-    series.length > drawn.length && html`<p>${series.length - drawn.length} more temperatures are not drawn; they are in the record.</p>`
-  return html`${curvesLegend}${drawn.map((one) => curve(one, { axis, unit: facts.unitOf(one), deviations: facts.deviations }))}${more || null}`
+  for (const one of series.slice(0, mostCurves)) {
+    yield curve(one, { axis, unit: facts.unitOf(one), deviations: facts.deviations })
+    await turn()
+  }
+  const more = series.length - mostCurves
+  if (more > 0) yield html`<p>${more} more temperatures are not drawn; they are in the record.</p>`
+  yield readingTable(told)
 }
 
 function* stepsOf(plates: readonly Plate[], told: Told): Generator<Markup> {
-  yield html`<section><h2>Steps of each labware</h2>
-`
-  if (told.facts.leftOut.has('steps'))
-    yield html`<p>The first ${most.steps} steps are here; ${told.facts.leftOut.get('steps')} more are in the record.</p>`
+  const more = told.facts.leftOut.get('steps')
+  if (more) yield html`<p>The first ${most.steps} steps are here; ${more} more are in the record.</p>`
   for (const plate of plates) yield* plateTable(plate, told)
-  yield html`</section>
-`
 }
 
 const valueColumns = ['When', 'Labware', 'Barcode', 'Action', 'Device', 'Value', 'Result', 'Unit']
 
 /** Reads the values again, so that they need not be kept meanwhile. */
 async function* values({ facts, path, length, time }: Told): AsyncGenerator<Markup> {
-  yield html`<section><h2>Values</h2>
-`
-  if (facts.values === 0) yield html`<p>No value was recorded.</p>`
-  else {
-    let count = 0
-    yield tableHead('Values that the operations gave', valueColumns)
-    for await (const { rows } of rowsOfRecord(path, { length, kinds: ['value'] })) {
-      if (count >= mostValues) break
-      for (const row of rows.slice(0, mostValues - count)) yield valueRow(membersOf(JSON.parse(row)), time)
-      count += rows.length
-    }
-    yield tableEnd
-    if (facts.values > mostValues) yield html`<p>The first ${mostValues} values are here; the record has ${facts.values}.</p>`
+  if (facts.values === 0) return yield html`<p>No value was recorded.</p>`
+  let count = 0
+  yield tableHead('Values that the operations gave', valueColumns)
+  for await (const { rows } of rowsOfRecord(path, { length, kinds: ['value'] })) {
+    if (count >= mostValues) break
+    for (const row of rows.slice(0, mostValues - count)) yield valueRow(membersOf(JSON.parse(row)), time)
+    count += rows.length
   }
-  yield html`</section>
-`
+  yield tableEnd
+  if (facts.values > mostValues) yield html`<p>The first ${mostValues} values are here; the record has ${facts.values}.</p>`
 }
 
 function valueRow(row: Readonly<Record<string, unknown>>, time: ZonedTime): Markup {

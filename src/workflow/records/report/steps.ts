@@ -1,8 +1,8 @@
 // The table of one labware: where it was, when, at which temperature, and what was done with it.
 
-import { labelOf, type Plate, type ReportFacts, type Step } from './facts.ts'
+import { begunAt, labelOf, type Plate, type ReportFacts, type Step } from './facts.ts'
 import { type Cell, html, type Markup, tableEnd, tableHead, tableRow, whole } from './markup.ts'
-import type { Series } from './series.ts'
+import { joined, type Series, type Spread } from './series.ts'
 import { spanWords, type ZonedTime } from './time.ts'
 
 const columns = ['Began', 'Took', 'Step', 'Where', 'Temperature there', 'Outcome']
@@ -11,7 +11,8 @@ const columns = ['Began', 'Took', 'Step', 'Where', 'Temperature there', 'Outcome
 type Around = { facts: ReportFacts; time: ZonedTime; until: number }
 
 export function* plateTable(plate: Plate, around: Around): Generator<Markup> {
-  const { group, thread, status, steps } = plate
+  const { group, thread, status } = plate
+  const steps = [...plate.steps, ...plate.asides].sort((one, other) => begunAt(one) - begunAt(other))
   const about = [group && `group ${group}`, thread && `thread ${thread}`, status?.toLowerCase()].filter(Boolean).join(', ')
   const caption = `${labelOf(plate)}${about && `: ${about}`}`
   if (steps.length === 0) return yield html`<p><strong>${caption}</strong>: no step was recorded.</p>`
@@ -44,7 +45,9 @@ export function placeAfter({ outcome, from, to }: Step): string | null {
 function actionRow(step: Step, place: string | null, { facts, time, until }: Around): Cell[] {
   const where = [place, step.device && step.device !== place && `in ${step.device}`].filter(Boolean).join(' ')
   const { started, ended } = step
-  const temperature = started === null ? '' : temperatureWords(facts.temperatures(step.device), [started, ended ?? until])
+  // A short action may have no reading but those at its beginning and its end, which may be up to 2 s away.
+  const temperature =
+    started === null ? '' : temperatureWords(facts.temperaturesOf(step.device), [started, ended ?? until], facts.temperaturesAt(step))
   return [whole(time.words(started ?? ended)), whole(took(step)), what(step), where || '–', temperature || '–', outcomeCell(step)]
 }
 
@@ -52,7 +55,7 @@ function actionRow(step: Step, place: string | null, { facts, time, until }: Aro
 function moveRow(step: Step, left: number, { facts, time }: Around): Cell[] {
   const { from, to, transporter, started, ended } = step
   const device = facts.deviceAt(to)
-  const words = device === null || ended === null ? '' : temperatureWords(facts.temperatures(device), [ended, left])
+  const words = device === null || ended === null ? '' : temperatureWords(facts.temperaturesOf(device), [ended, left])
   const where = `${from ?? '?'} → ${to ?? '?'}`
   return [
     ...[whole(time.words(started ?? ended)), whole(took(step)), transporter ? `Move by ${transporter}` : 'Move', where],
@@ -71,15 +74,16 @@ function took({ started, ended }: Step): string {
 
 const completed = whole('completed')
 
-function outcomeCell({ outcome, error }: Step): Cell {
+function outcomeCell({ kind, outcome, error }: Step): Cell {
+  if (kind === 'condition' || kind === 'wait') return outcome || '–'
   if (outcome === 'COMPLETED') return completed
   return html`<strong>${outcome.toLowerCase() || 'not known'}</strong>${error && `: ${error}`}`
 }
 
-/** Words the temperatures of a time: `36.9 to 37.1 °C (target 37)`. */
-export function temperatureWords(series: readonly Series[], [from, to]: readonly [number, number]): string {
+/** Words the temperatures of a time, and of other readings: `36.9 to 37.1 °C (target 37)`. */
+function temperatureWords(series: readonly Series[], [from, to]: readonly [number, number], others?: ReadonlyMap<Series, Spread>): string {
   const words = series.flatMap((one) => {
-    const spread = one.spread(from, to)
+    const spread = joined(others?.get(one), one.spread(from, to))
     if (!spread) return []
     const { lowest, highest, target } = spread
     const range = lowest === highest ? `${tenth(lowest)}` : `${tenth(lowest)} to ${tenth(highest)}`

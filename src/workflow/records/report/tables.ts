@@ -1,7 +1,7 @@
 // The tables of a report about the whole run, and its signature lines.
 
-import { labelOf, membersOf, most, type Plate, type ReportFacts, type Step, wordsOf } from './facts.ts'
-import { type Cell, html, Markup, shortened, tableOf, whole } from './markup.ts'
+import { classes, labelOf, membersOf, most, type Plate, type ReportFacts, type Step, wordsOf } from './facts.ts'
+import { type Cell, html, Markup, shortened, tableEnd, tableHead, tableOf, tableRow, whole } from './markup.ts'
 import { placeAfter } from './steps.ts'
 import type { Told } from './told.ts'
 
@@ -15,31 +15,45 @@ function more(facts: ReportFacts, kind: string): Markup {
   return count ? html`<p>${count} more are not listed here; they are in the record.</p>` : none
 }
 
-export function deviationTable({ facts, time }: Told): Markup {
+const deviationColumns = ['When', 'What', 'Labware', 'Device', 'Decided by', 'In words']
+
+/** Yields the table row by row, as `plateTableOfAll` does: both can be long. */
+export function* deviationTable({ facts, time }: Told): Generator<Markup> {
   if (facts.deviations.length === 0)
-    return html`<p>None: no window was missed, no step failed, no incident was recorded, and nobody had to decide anything.</p>`
-  const rows = facts.deviations.map(({ at, what, about, device, who, text }): Cell[] => [
-    ...[whole(time.words(at)), who === null ? html`<strong>${what}</strong>` : what, about, device ?? ''],
-    ...[who ?? '', shortened(text, 1000)],
-  ])
-  return html`${tableOf('What went wrong, and who decided what', ['When', 'What', 'Labware', 'Device', 'Decided by', 'In words'], rows)}${more(facts, 'deviations')}`
+    yield html`<p>None: no window was missed, no step failed, no incident was recorded, and nobody had to decide anything.</p>`
+  else {
+    yield tableHead('What went wrong, and who decided what', deviationColumns)
+    for (const { at, what, about, device, who, text } of facts.deviations) {
+      const kind = who === null ? html`<strong>${what}</strong>` : what
+      yield tableRow([whole(time.words(at)), kind, about, device ?? '', who ?? '', text])
+    }
+    yield tableEnd
+  }
+  for (const [name, words] of Object.entries(classes)) {
+    const count = facts.counts[name as keyof typeof classes] - most.deviations
+    if (count > 0) yield html`<p>${count} more ${words} are not listed here; they are in the record.</p>`
+  }
+  if (facts.emitted > 0)
+    yield html`<p>Events emitted by people and programs: ${facts.emitted}. They are not listed here; they are in the record.</p>`
 }
 
-export function plateTableOfAll(plates: readonly Plate[], { facts, time }: Told): Markup {
-  if (plates.length === 0) return html`<p>No labware was recorded.</p>`
-  const rows = plates.map((plate): Cell[] => {
-    const moves = plate.steps.filter(({ kind }) => kind === 'move')
-    const [first, last] = [plate.steps[0], plate.steps.at(-1)]
-    const failed = plate.steps.filter(({ outcome }) => outcome !== 'COMPLETED').length
-    return [
-      ...[plate.name, plate.barcode ?? '–', plate.group ?? '–', plate.status?.toLowerCase() ?? '–'],
+const plateColumns = ['Labware', 'Barcode', 'Group', 'Outcome', 'From', 'To', 'First step', 'Last step ended', 'Steps', 'Not completed']
+
+export function* plateTableOfAll(plates: readonly Plate[], { facts, time }: Told): Generator<Markup> {
+  if (plates.length === 0) return yield html`<p>No labware was recorded.</p>`
+  yield tableHead('Labware of the run', plateColumns)
+  for (const { name, barcode, group, status, steps } of plates) {
+    const moves = steps.filter(({ kind }) => kind === 'move')
+    const [first, last] = [steps[0], steps.at(-1)]
+    const failed = steps.filter(({ outcome }) => outcome !== 'COMPLETED').length
+    yield tableRow([
+      ...[name, barcode ?? '–', group ?? '–', status?.toLowerCase() ?? '–'],
       ...[moves[0]?.from ?? '–', moves.length > 0 ? placeAfter(moves.at(-1)!) : '–'],
-      ...[time.words(first && startOf(first)), time.words(last?.ended), plate.steps.length, failed],
-    ]
-  })
-  const columns = ['Labware', 'Barcode', 'Group', 'Outcome', 'From', 'To', 'First step', 'Last step ended', 'Steps', 'Not completed']
-  const missing = facts.leftOut.get('plates') ? html`<p>Only the first ${most.plates} labware are listed here.</p>` : none
-  return html`${tableOf('Labware of the run', columns, rows)}${missing}`
+      ...[time.words(first && startOf(first)), time.words(last?.ended), steps.length, failed],
+    ])
+  }
+  yield tableEnd
+  if (facts.leftOut.get('plates')) yield html`<p>Only the first ${most.plates} labware are listed here.</p>`
 }
 
 function startOf({ started, ended }: Step): number | null {
