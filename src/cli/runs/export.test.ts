@@ -7,7 +7,16 @@ import { benchd, demo } from '../../testing/cli.ts'
 import { crateFaults } from '../../testing/ro_crate.ts'
 
 const names = [
-  ...['decisions.csv', 'events.jsonl', 'manifest-sha256.txt', 'manifest.json', 'readings.csv', 'record.jsonl', 'report.html'],
+  ...[
+    'conditions.csv',
+    'decisions.csv',
+    'events.jsonl',
+    'manifest-sha256.txt',
+    'manifest.json',
+    'readings.csv',
+    'record.jsonl',
+    'report.html',
+  ],
   ...['ro-crate-metadata.json', 'timeline.csv', 'topology.json', 'values.csv', 'workflow.json'],
 ]
 
@@ -53,7 +62,7 @@ test('a run is exported as an RO-Crate that a check finds whole, and in which it
   t.match(await verify(), {
     code: 0,
     stderr: '',
-    stdout: new RegExp(`11 files and \\d+ rows of the record are as they were exported\nSHA-256 .*: ${sha256}`),
+    stdout: new RegExp(`12 files and \\d+ rows of the record are as they were exported\nSHA-256 .*: ${sha256}`),
   })
   t.match(await verify('--sha256', sha256), { code: 0 })
   t.match(await verify('--sha256', 'ab'), { code: 1, stdout: /the list of files is not the one of the export/ })

@@ -20,6 +20,8 @@ export const rowKinds = [
   'readings',
   'decision',
   'window_missed',
+  'condition',
+  'wait',
   'note',
   'file',
   'ended',
@@ -38,7 +40,8 @@ export const RecordRow = v.pipe(
       '`device`: a device when the run first used it, or when its identity changed, with the units of its readings. `teachpoint`: a teachpoint at its first use, or when it ' +
       'had changed. `readings`: the readings of a device in use. ' +
       '`decision`: what a person decided, in words (`text`) and as a verb with its `params`, and who (`by`), with `device_id` for what somebody did with a device by hand. ' +
-      '`window_missed`: labware whose next action began too late, or never. `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
+      '`window_missed`: labware whose next action began too late, or never. `condition`: the way that a thread took at an `if`, a `branch` or a round of a `repeat` (`of`), in words (`text`), with the `values` and the `side`. ' +
+      '`wait`: a `delay` or an `until_temperature` (`of`), with its `began`, `ended` and `outcome` (reached, timeout, skipped, failed, ended). `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),
 )

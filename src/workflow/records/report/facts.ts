@@ -85,6 +85,7 @@ export class ReportFacts {
     decision: (row) => this.#deviates(row, 'Decision', wordsOf(row.text) || wordsOf(row.decision)),
     incident: (row) => this.#deviates(row, `Incident ${wordsOf(row.category)}`.trim(), wordsOf(row.message)),
     window_missed: (row) => this.#deviates(row, 'Window missed', windowWords(row)),
+    wait: (row) => this.#waited(row),
     values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords),
     rows_left_out: (row) => this.#deviates(row, 'Rows left out', leftOutWords),
     gap: (row) => this.#deviates(row, 'Gap in the record', 'Rows before this time are missing.'),
@@ -185,6 +186,11 @@ export class ReportFacts {
     return plate
   }
 
+  #waited(row: Row): void {
+    const { step, outcome } = row
+    if (outcome !== 'reached') this.#deviates(row, `Wait ${wordsOf(step)} ${wordsOf(outcome)}`, waitWords(row))
+  }
+
   #deviates(row: Row, what: string, text: string): void {
     const { at, device_id, by, thread_name } = row
     const about = labelOf({ name: wordsOf(row.labware) || wordsOf(thread_name), barcode: textOr(row.barcode) })
@@ -242,6 +248,11 @@ function windowWords({ after, before, allowed_s, took_s }: Row): string {
   return typeof took_s === 'number'
     ? `${between}; it took ${seconds(took_s)}.`
     : `${between}; ${wordsOf(before) || 'the second'} never began.`
+}
+
+function waitWords({ of, began, ended, target, seconds: length }: Row): string {
+  const took = typeof began === 'number' && typeof ended === 'number' ? ` It lasted ${seconds(ended - began)}.` : ''
+  return of === 'delay' ? `A delay of ${seconds(length)}.${took}` : `A wait for ${wordsOf(target) || '?'} °C.${took}`
 }
 
 function seconds(value: unknown): string {
