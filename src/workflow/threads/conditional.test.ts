@@ -227,8 +227,7 @@ test('the timeout of until_temperature goes on over a restart', async (t) => {
   const thread = await threadIn(execution, 'plate', 'PAUSED')
   t.equal(thread.state.warming, null)
   const during = kept.all.find((keys) => checkpointOf(keys)!.threads.some(({ warming }) => warming !== null))!
-  const saved = checkpointOf(during)!
-  const { warming } = saved.threads[0]!
+  const { warming } = checkpointOf(during)!.threads[0]!
   t.equal(warming!.until, warming!.began + 600)
   for (const [passed, least, most] of [
     [0, 600, 606],
@@ -236,8 +235,9 @@ test('the timeout of until_temperature goes on over a restart', async (t) => {
     [1000, 0, 1],
   ] as const) {
     const { runtime } = measuring(document, [], { ids: 1_000_000, now: () => 2e9 })
-    warming!.until = 2e9 + 600 - passed
-    const restored = await takeUp(runtime, during, saved)
+    const checkpoint = checkpointOf(during)!
+    checkpoint.threads[0]!.warming!.until = 2e9 + 600 - passed
+    const restored = await takeUp(runtime, during, checkpoint)
     const again = restored.live()[0]!
     isCold(again)
     const from_ms = again.environment.clock.now()
