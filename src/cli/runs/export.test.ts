@@ -86,7 +86,7 @@ test('a run is exported as an RO-Crate that a check finds whole, and in which it
   writeFileSync(`${folder}/manifest-sha256.txt`, list.replace(/^.{64}(?= {2}record\.jsonl)/m, hashOf('record.jsonl')))
   t.match((await verify()).stdout, /ro-crate-metadata\.json says another SHA-256 of record\.jsonl than manifest-sha256\.txt/)
   appendFileSync(`${folder}/manifest-sha256.txt`, 'nothing\n')
-  t.match(await verify(), { code: 1, stdout: /line 12 is not a SHA-256 and a name/ })
+  t.match(await verify(), { code: 1, stdout: /line 13 is not a SHA-256 and a name/ })
   t.match(await benchd(home, ['runs', 'verify', home]), {
     code: 3,
     stderr: /has no manifest-sha256\.txt, so it is no exported run/,
