@@ -5,12 +5,14 @@ import { levelOf } from '../care/host.ts'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
+import type { Incident } from '../events/incidents.ts'
 import { RunFiles } from '../events/run_files.ts'
 import { roomOn } from '../kit/host_files.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import type { RowTarget } from '../workflow/records/added_rows.ts'
+import { addRow, type RowTarget } from '../workflow/records/added_rows.ts'
 import { AttachedFiles } from '../workflow/records/attached_files.ts'
 import { Notes } from '../workflow/records/notes.ts'
+import { type Decided, decisionRow } from '../workflow/runs/decision.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 
 const mib = 1024 * 1024
@@ -33,7 +35,17 @@ export function openAdded(files: RunFiles, { hub, runtime }: { hub: Pick<Hub, 'l
     folder: hub.states.folder,
     persist: () => hub.log.persist(),
   })
-  return { attached: new AttachedFiles({ files, target, now }), notes: new Notes({ target, now }) }
+  return {
+    ...{ attached: new AttachedFiles({ files, target, now }), notes: new Notes({ target, now }) },
+    /** Adds a decision about an incident. Resolves when it is on the disk; does nothing for a run without a record. Rejects with `storage`. */
+    async addAbout({ execution_id, thread_id, incident_id }: Incident, decided: Decided): Promise<void> {
+      if (execution_id === null) return
+      const thread = thread_id === null ? undefined : runtime.runs.thread(thread_id)
+      // The thread may be in another action by now.
+      const { action_id: _, ...row } = decisionRow(now(), { ...decided, incident_id }, thread)
+      await addRow(execution_id, thread || thread_id === null ? row : { ...row, thread_id }, target(execution_id))
+    },
+  }
 }
 
 /** Rejects with `storage` if the disk would be nearly full with so many more bytes: the state of the runs needs the rest. */

@@ -41,6 +41,7 @@ import { messageOfPaused, messageOfStart } from '../notify/messages.ts'
 import { Notifier, type NotifierOptions } from '../notify/notifier.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { taughtWay } from '../teachpoints/way.ts'
+import type { ByHand } from '../workflow/runs/by_hand.ts'
 import { aboutBench } from './about.ts'
 import { pageOf } from './address.ts'
 import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
@@ -94,6 +95,8 @@ export type Bench = {
   readonly runs: Runs
   /** Opens the workflows, unless they are open. The start does that only if any were used before. */
   openRuns(): Promise<Runs>
+  /** Adds what a person does with a device by hand to the records of the open runs. Never throws, and reads no disk. */
+  recordByHand(deed: ByHand): void
   /** Prepares the workflows before their first use: now if they are open, else when they are opened. Rejects as `prepare` does. */
   prepareRuns(prepare: (runs: Runs) => Promise<unknown>): Promise<void>
   /** The controls of simulated devices, by device. */
@@ -196,13 +199,13 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   askAtOnce(false)
   registry.start()
   options.stoppable?.({ config, registry, keys, audit, refusals, log })
-  const input = config.stop_input && opened('input', stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
   const runs: LateRuns = new LateRuns({
     get config() {
       return reloading.config
     },
     ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, descriptions, refusals, log, report },
   })
+  const input = config.stop_input && opened('input', stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry, runs }))
   const reloading: Reloading = new Reloading({
     config,
     source,
@@ -244,6 +247,7 @@ type PublicRooms = Omit<
   | 'runs'
   | 'openRuns'
   | 'prepareRuns'
+  | 'recordByHand'
   | 'host'
   | 'health'
   | 'onRefusedWrite'
@@ -270,6 +274,7 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
     },
     openRuns: () => runs.open(),
     prepareRuns: (prepare) => runs.prepare(prepare),
+    recordByHand: (deed) => runs.addByHand(deed),
     get host() {
       return watch.facts
     },
@@ -347,15 +352,19 @@ function reportsTo(hub: Hub, log: Log): Report {
   }
 }
 
-type StopInputParts = Pick<Bench, 'clock' | 'log' | 'hub' | 'audit' | 'registry'> & { hardware: ReturnType<typeof thisComputer> }
+type StopInputParts = Pick<Bench, 'clock' | 'log' | 'hub' | 'audit' | 'registry'> & {
+  hardware: ReturnType<typeof thisComputer>
+  runs: LateRuns
+}
 
 /** Stops every device when the stop input is active. */
 function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputParts) {
-  const { hardware, clock, log, hub, audit, registry } = parts
+  const { hardware, clock, log, hub, audit, registry, runs } = parts
   const pressed = () => {
     log.warn('the stop input is active: every device is stopped')
     audit.note({ ...byService, what: 'stop input', details: { text: 'The stop input asked every device to stop', device_id: '*' } })
     registry.haltAll('stop input').catch((error) => log.error('the stop input', error))
+    runs.addByHand({ by: 'stop input', decision: 'stop_all' })
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
   return stopInput(place, hardware, clock, { pressed, failed })

@@ -2,6 +2,7 @@
 
 import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
+import type { ByHand } from '../workflow/runs/by_hand.ts'
 import type { RunRooms, Runs } from './runs.ts'
 
 /** Matches the files that exist in the data folder once something was loaded or run. */
@@ -52,6 +53,11 @@ export class LateRuns {
   /** Names the open run that uses a device, as a clause; undefined if none does. */
   usedBy(device_id: string): string | undefined {
     return this.#opened?.usedBy(device_id)
+  }
+
+  /** Adds a decision about a device to the records of open runs; does nothing before the workflows are open. Never throws. */
+  addByHand(deed: ByHand): void {
+    this.#opened?.addByHand(deed)
   }
 
   /** Notes a motion of a transporter, as `RunEnvironments.beginMotion` does. */

@@ -27,6 +27,8 @@ import type { AttachedFiles } from '../workflow/records/attached_files.ts'
 import type { Notes } from '../workflow/records/notes.ts'
 import { RecordFile } from '../workflow/records/record_file.ts'
 import { abortOrphanedRuns } from '../workflow/recovery/orphaned_runs.ts'
+import { addByHand, type ByHand } from '../workflow/runs/by_hand.ts'
+import type { Decided } from '../workflow/runs/decision.ts'
 import { Runtime } from '../workflow/runtime.ts'
 import type { RuntimeOptions } from '../workflow/runtime_options.ts'
 import { benchId } from '../workflow/standing_labware.ts'
@@ -42,6 +44,10 @@ export type Runs = {
   attached: AttachedFiles
   /** Adds the notes of people to the records of runs. */
   notes: Notes
+  /** Adds a decision about an incident to the record of its run, open or ended. Rejects with `storage`. */
+  addAbout(incident: Incident, decided: Decided): Promise<void>
+  /** Adds what a person does with a device by hand to the records of the open runs. Never throws. */
+  addByHand(deed: ByHand): void
   /** Names the open run whose topology has the device, as a clause; undefined if none does. PURE_SIM runs use no device. */
   usedBy(device_id: string): string | undefined
   /** Resolves when the state of every run is on the disk. Rejects with `storage`. */
@@ -126,6 +132,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   await restore(catalog, file, rooms)
   return {
     ...{ catalog, runtime, ...openAdded(files, { hub, runtime }) },
+    addByHand: (deed) => addByHand(runtime.runs.open(), deed, warn),
     usedBy(device_id) {
       const used = runtime.runs
         .all()

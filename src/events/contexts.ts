@@ -67,6 +67,12 @@ const Ended = {
   labware: v.optional(v.pipe(v.string(), v.description('The name of the labware'))),
   barcode: v.optional(MaybeText),
   group_id: v.optional(MaybeText),
+  others: v.optional(
+    v.pipe(
+      v.array(v.strictObject({ labware_id: v.string(), labware: v.string(), barcode: MaybeText, group_id: MaybeText })),
+      v.description('The other labware of an action that several share; absent without any'),
+    ),
+  ),
   values: v.optional(v.pipe(v.array(ValueInEvent), v.description('The values that the operations gave, at most 100'))),
 }
 

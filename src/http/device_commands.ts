@@ -9,9 +9,10 @@ import { LeaseWish, Lock, OperationRecord, OperationResult, PerformResult, Perfo
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import { inCamelCase } from '../kit/camel_case.ts'
+import type { ByHand } from '../workflow/runs/by_hand.ts'
 import { type Exchange, json, nothing, type Route, routesOf } from './contract.ts'
 
-type Rooms = { registry: Registry; ledger: Ledger }
+type Rooms = { registry: Registry; ledger: Ledger; recordByHand(deed: ByHand): void }
 
 const route = routesOf<Rooms>('devices')
 
@@ -41,7 +42,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
       const { operation, params } = body()
       if (operation === 'stop' || operation in readings) throw notPerformed(instrument.device_id, operation)
       instrument.abilities.mustKnow(operation)
-      return operate(c, instrument, { name: operation, params: () => instrument.abilities.paramsOf(operation, params) })
+      return operate({ rooms, c, instrument }, { name: operation, params: () => instrument.abilities.paramsOf(operation, params) })
     },
   }),
   route('POST', `${path}/accept`, {
@@ -72,7 +73,12 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     scope: 'any',
     success: { description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
     errors: [400, 404, 500],
-    handle: async ({ rooms, c, param }) => stopped(c, await rooms.registry.halt(param('device_id'), c.get('principal').name)),
+    async handle({ rooms, c, param }) {
+      const device_id = param('device_id')
+      const halted = rooms.registry.halt(device_id, c.get('principal').name)
+      record(rooms, c, 'stop', device_id)
+      return stopped(c, await halted)
+    },
   }),
   route('POST', '/api/stop', {
     operation_id: 'stopAll',
@@ -80,7 +86,11 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     scope: 'any',
     success: { description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
     errors: [500],
-    handle: async ({ rooms, c }) => stopped(c, await rooms.registry.haltAll(c.get('principal').name)),
+    async handle({ rooms, c }) {
+      const halted = rooms.registry.haltAll(c.get('principal').name)
+      record(rooms, c, 'stop_all')
+      return stopped(c, await halted)
+    },
   }),
   route('POST', `${path}/clear_fault`, {
     operation_id: 'clearDeviceFault',
@@ -97,7 +107,9 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     handle({ rooms, c, param, body }) {
       const instrument = rooms.registry.find(param('device_id'))
       body()
-      return json({ success: true, message: cleared(instrument.clearFault(callerOf(c)), instrument) })
+      const isCleared = instrument.clearFault(callerOf(c))
+      if (isCleared) record(rooms, c, 'clear_fault', instrument.device_id)
+      return json({ success: true, message: cleared(isCleared, instrument) })
     },
   }),
   route('PUT', `${path}/lock`, {
@@ -181,6 +193,11 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
   }),
 ]
 
+/** Adds a decision of the caller to the records of the open runs that it concerns. Never throws. */
+function record({ recordByHand }: Rooms, c: Exchange, decision: ByHand['decision'], device_id?: string): void {
+  recordByHand({ by: c.get('principal').name, decision, device_id })
+}
+
 function cleared(isCleared: boolean, { condition }: Instrument): string {
   if (!isCleared) return 'there was no fault'
   return condition.isInitialized ? 'it counts as off from now on' : 'fault cleared; initialize before the next operation'
@@ -219,7 +236,10 @@ function operationRoute(name: OperationName): Route<Rooms> {
       const instrument = rooms.registry.find(param('device_id'))
       instrument.abilities.mustKnow(name)
       const isOwn = instrument.abilities.own.has(name)
-      return operate(c, instrument, { name, params: () => (isOwn ? instrument.abilities.paramsOf(name, body()) : body()), isPlain: true })
+      return operate(
+        { rooms, c, instrument },
+        { name, params: () => (isOwn ? instrument.abilities.paramsOf(name, body()) : body()), isPlain: true },
+      )
     },
   })
 }
@@ -232,8 +252,10 @@ function notPerformed(device_id: string, name: string): LabError {
 /** `isPlain`: the answer has the form of the published API, without values. */
 type OperationRequest = { name: string; params(): Record<string, unknown>; isPlain?: boolean }
 
+type Operated = { rooms: Rooms; c: Exchange; instrument: Instrument }
+
 /** Returns the state, for a latched stop with the time of the last stop. */
-function stateOf({ registry }: Rooms, param: (name: string) => string): string | undefined {
+function stateOf({ registry }: Pick<Rooms, 'registry'>, param: (name: string) => string): string | undefined {
   const instrument = registry.all().find(({ device_id }) => device_id === param('device_id'))
   if (!instrument) return undefined
   const { state, condition } = instrument
@@ -241,20 +263,21 @@ function stateOf({ registry }: Rooms, param: (name: string) => string): string |
   return stop ? `${state} ${(stop.again ?? stop).at}` : state
 }
 
-async function operate(c: Exchange, instrument: Instrument, { name, params, isPlain = false }: OperationRequest): Promise<Response> {
-  let record: OperationRecord | undefined
+async function operate({ rooms, c, instrument }: Operated, { name, params, isPlain = false }: OperationRequest): Promise<Response> {
+  let begun: OperationRecord | undefined
   const by = callerOf(c)
-  const begun = (its: OperationRecord) => {
-    record = its
+  const onBegun = (its: OperationRecord) => {
+    begun = its
     c.set('operation_id', its.operation_id)
   }
-  const done = instrument.perform(name, params(), { by, begun })
-  const its: Record<string, string> = record ? { 'Operation-Id': record.operation_id } : {}
+  const done = instrument.perform(name, params(), { by, begun: onBegun })
+  if (begun && name === 'initialize') record(rooms, c, name, instrument.device_id)
+  const its: Record<string, string> = begun ? { 'Operation-Id': begun.operation_id } : {}
   const preferred = preferencesIn(c.req.header('prefer'))
-  if (record && preferred.includes('respond-async')) {
+  if (begun && preferred.includes('respond-async')) {
     // The client reads the outcome from the operation.
     done.catch(() => undefined)
-    return json(record, 202, { ...its, Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
+    return json(begun, 202, { ...its, Location: `/api/operations/${begun.operation_id}`, 'Preference-Applied': 'respond-async' })
   }
   const { success, message, data } = await done
   if (!success) c.set('has_failed', true)

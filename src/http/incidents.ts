@@ -62,7 +62,12 @@ export const incidentRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle({ rooms, c, param, body }) {
       body()
-      const { acknowledged } = await rooms.hub.incidents.acknowledge(param('incident_id'), c.get('principal').name)
+      const { name: by } = c.get('principal')
+      const incident = rooms.hub.incidents.get(param('incident_id'))
+      const { acknowledged } = await rooms.hub.incidents.acknowledge(incident.incident_id, by)
+      const { category } = incident
+      if (!incident.acknowledged)
+        await rooms.runs.addAbout(incident, { by, decision: 'acknowledge', text: `Acknowledged the incident ${category}` })
       return json({ success: true, message: `seen by ${acknowledged?.by}` })
     },
   }),

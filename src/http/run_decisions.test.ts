@@ -41,7 +41,7 @@ test('each verb of a run and of a thread leaves one row, in the transaction of i
   })
   await before.post(`/api/operator/steps/${steps[0]!.step_id}/confirm`)
   await before.post(`${of}/stop`)
-  t.equal((await decisionsOf(before)).length, 12, 'they are on the disk')
+  t.equal((await decisionsOf(before)).length, 13, 'they are on the disk')
   const run = await before.afterPowerCut()
   await run.post(`${of}/stop`)
   await run.post(`${of}/stop`, { confirm: true })
@@ -59,6 +59,7 @@ test('each verb of a run and of a thread leaves one row, in the transaction of i
       'key to admin: resume: Resumed the thread plate',
       'key to admin: close: Closed the run to further submissions',
       'key to admin: emit: Emitted go',
+      'key to admin: initialize: Initialized shaker-1',
       'key to admin: retry: Retried shake of plate at shaker-1',
       'key to admin: confirm: Confirmed: look at the plate',
       'key to admin: stop: Paused the run, and armed its stop',
@@ -70,10 +71,10 @@ test('each verb of a run and of a thread leaves one row, in the transaction of i
   t.notOk('thread_id' in rows[0]!)
   t.match(rows[5], { ...plate, thread_id, params: { position: 'pad_2' } })
   t.match(rows[8], { params: { name: 'go', value: 'now' } })
-  t.match(rows[9], { ...plate, thread_id, params: { decision: 'RETRY' }, action_id: String })
+  t.match(rows[10], { ...plate, thread_id, params: { decision: 'RETRY' }, action_id: String })
   const actions = (await run.get<{ rows: Row[] }>(`${of}/record?kind=action`)).rows
   t.ok(
-    actions.some(({ action_id, outcome }) => action_id === rows[9]!.action_id && outcome !== 'COMPLETED'),
+    actions.some(({ action_id, outcome }) => action_id === rows[10]!.action_id && outcome !== 'COMPLETED'),
     'the action that failed',
   )
 })

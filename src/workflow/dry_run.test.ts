@@ -184,3 +184,47 @@ test('a dry run goes by the time that a person takes between two positions, unle
   t.same(await moves(said), [90, 30])
   t.same(await moves(own), [3, 3])
 })
+
+test('a dry run shows both sides of each condition, and the side that the examples take', async (t) => {
+  const steps = [
+    { method: 'look' },
+    { name: 'dense', if: { value: 'od', above: 0.5 }, then: [{ name: 'stir', action: mix }], else: [{ action: { emit: 'low' } }] },
+    {
+      name: 'thin',
+      if: {
+        any: [
+          { value: 'od', below: 0.1 },
+          { value: 'od', equals: 9 },
+        ],
+      },
+      then: [{ name: 'again', action: mix }],
+    },
+  ]
+  const document = (example: number) =>
+    workflowOf(
+      'work',
+      { plate: { ...dispensed('stack', 'bin'), steps } },
+      { methods: { look: [{ ...spin, save: { od: 'absorbance' } }] }, values: { od: { example } } },
+    )
+  const dense = await dry([topology(), document(0.7)])
+  const [stirs, ...others] = dense.conditions
+  t.match(stirs, { thread: 'plate', step: 'dense', condition: 'od above 0.5', examples: { od: 0.7 }, goes: 'then', then: ['stir'] })
+  t.equal(stirs!.else.length, 1)
+  t.same(others, [
+    {
+      thread: 'plate',
+      step: 'thin',
+      condition: 'od below 0.1 or od equals 9',
+      examples: { od: 0.7 },
+      goes: 'else',
+      then: ['again'],
+      else: [],
+    },
+  ])
+  const thin = await dry([topology(), document(0.05)])
+  t.same(
+    thin.conditions.map(({ goes }) => goes),
+    ['else', 'then'],
+  )
+  t.match([dense.actions, thin.actions], [2, 3])
+})

@@ -8,7 +8,16 @@ import { exportInto, path, record, whole } from '../../testing/exported_run.ts'
 import { crateFaults } from '../../testing/ro_crate.ts'
 
 const names = [
-  ...['decisions.csv', 'events.jsonl', 'manifest-sha256.txt', 'manifest.json', 'readings.csv', 'record.jsonl', 'report.html'],
+  ...[
+    'conditions.csv',
+    'decisions.csv',
+    'events.jsonl',
+    'manifest-sha256.txt',
+    'manifest.json',
+    'readings.csv',
+    'record.jsonl',
+    'report.html',
+  ],
   ...['ro-crate-metadata.json', 'timeline.csv', 'topology.json', 'values.csv', 'workflow.json'],
 ]
 
@@ -52,7 +61,7 @@ test('a run is exported as an RO-Crate that a check finds whole, and in which it
   t.match(await verify(), {
     code: 0,
     stderr: '',
-    stdout: new RegExp(`11 files and \\d+ rows of the record are as they were exported\nSHA-256 .*: ${sha256}`),
+    stdout: new RegExp(`12 files and \\d+ rows of the record are as they were exported\nSHA-256 .*: ${sha256}`),
   })
   t.match(await verify('--sha256', sha256), { code: 0 })
   t.match(await verify('--sha256', 'ab'), { code: 1, stdout: /the list of files is not the one of the export/ })
@@ -76,7 +85,7 @@ test('a run is exported as an RO-Crate that a check finds whole, and in which it
   writeFileSync(`${folder}/manifest-sha256.txt`, list.replace(/^.{64}(?= {2}record\.jsonl)/m, hashOf('record.jsonl')))
   t.match((await verify()).stdout, /ro-crate-metadata\.json says another SHA-256 of record\.jsonl than manifest-sha256\.txt/)
   appendFileSync(`${folder}/manifest-sha256.txt`, 'nothing\n')
-  t.match(await verify(), { code: 1, stdout: /line 12 is not a SHA-256 and a name/ })
+  t.match(await verify(), { code: 1, stdout: /line 13 is not a SHA-256 and a name/ })
   t.match(await benchd(home, ['runs', 'verify', home]), {
     code: 3,
     stderr: /has no manifest-sha256\.txt, so it is no exported run/,

@@ -104,13 +104,13 @@ export type GroupLifecycleContext = { execution_id: string; workflow_name: strin
 
 export type IncidentContext = { incident_id: string; category: string; severity: string; message: string; recovery_action: string; execution_id: string | null; thread_id: string | null }
 
-export type LocationActionExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string>; action_id: string; action_status: string; action_name: string | null; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
+export type LocationActionExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string>; action_id: string; action_status: string; action_name: string | null; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; others?: Array<{ labware_id: string; labware: string; barcode: string | null; group_id: string | null }>; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
 
 export type ManualInterventionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; labware_id: string | null; labware_name: string | null; labware_template_name: string | null; target_location: string | null }
 
 export type MethodExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string> }
 
-export type MoveActionExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; action_id: string; action_status: string; action_name: string | null; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
+export type MoveActionExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; action_id: string; action_status: string; action_name: string | null; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; others?: Array<{ labware_id: string; labware: string; barcode: string | null; group_id: string | null }>; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
 
 export type OperatorInstructionContext = { execution_id: string; workflow_name: string; thread_id: string | null; instruction: string; step_id: string }
 
@@ -505,7 +505,7 @@ export type Operations = {
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
   /** Get the record of an execution: its submissions, actions, moves, values and incidents */
-  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'device' | 'teachpoint' | 'readings' | 'decision' | 'window_missed' | 'note' | 'file' | 'ended' | 'gap' }; body: undefined; answer: GetRecordResponse }
+  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'device' | 'teachpoint' | 'readings' | 'decision' | 'window_missed' | 'condition' | 'wait' | 'note' | 'file' | 'ended' | 'gap' }; body: undefined; answer: GetRecordResponse }
   /** Add a note to the record of an execution, open or ended */
   addNote: { path: { execution_id: string }; query: Record<string, never>; body: AddNoteRequest; answer: OperationResult }
   /** Get the values that the operations of an execution gave */

@@ -20,6 +20,8 @@ export const rowKinds = [
   'readings',
   'decision',
   'window_missed',
+  'condition',
+  'wait',
   'note',
   'file',
   'ended',
@@ -37,8 +39,9 @@ export const RecordRow = v.pipe(
       '`rows_left_out`: from here on, rows of the kind `of` are not kept: with `why` = `size`, since the record is too long; with `disk`, until the disk takes rows again. ' +
       '`device`: a device when the run first used it, or when its identity changed, with the units of its readings. `teachpoint`: a teachpoint at its first use, or when it ' +
       'had changed. `readings`: the readings of a device in use. ' +
-      '`decision`: what a person decided, in words (`text`) and as a verb with its `params`, and who (`by`). ' +
-      '`window_missed`: labware whose next action began too late, or never. `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
+      '`decision`: what a person decided, in words (`text`) and as a verb with its `params`, and who (`by`), with `device_id` for what somebody did with a device by hand. ' +
+      '`window_missed`: labware whose next action began too late, or never. `condition`: the way that a thread took at an `if`, a `branch` or a round of a `repeat` (`of`), in words (`text`), with the `values` and the `side`. ' +
+      '`wait`: a `delay` or an `until_temperature` (`of`), with its `began`, `ended` and `outcome` (reached, timeout, skipped, failed, ended). `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),
 )

@@ -1,5 +1,6 @@
 // The decisions of people about a run, as its record keeps them: a row in the transaction of what was decided.
 
+import type { RecordRow } from '../../events/run_record_file.ts'
 import type { OperatorVerdict } from '../threads/action/late_calls.ts'
 import { labwareIn } from '../threads/record_rows.ts'
 import type { Decision } from '../threads/recovery.ts'
@@ -12,14 +13,24 @@ export type Decided = {
   text: string
   params?: object | undefined
   incident_id?: string | undefined
+  device_id?: string | undefined
 }
 
 /** Adds the row of a decision, which is about a thread if one is given. Call it in the same turn as the change. */
-export function addDecision(run: RunPorts, { by, decision, text, params = {}, incident_id }: Decided, thread?: LabwareThread): void {
+export function addDecision(run: RunPorts, decided: Decided, thread?: LabwareThread): void {
+  run.record.add(decisionRow(run.now(), decided, thread))
+}
+
+/** Makes the row of a decision, `at` in Unix time, s. */
+export function decisionRow(at: number, { by, decision, text, params = {}, ...about }: Decided, thread?: LabwareThread): RecordRow {
   const action = thread?.action ?? thread?.move
-  const about = thread && { thread_id: thread.thread_id, thread_name: thread.name, ...labwareIn(thread) }
-  const ids = { ...(action && { action_id: action.action_id }), ...(incident_id !== undefined && { incident_id }) }
-  run.record.add({ kind: 'decision', at: run.now(), by, decision, text, params, ...about, ...ids })
+  const whose = thread && { thread_id: thread.thread_id, thread_name: thread.name, ...labwareIn(thread) }
+  const ids = Object.entries(about).filter(([, id]) => id !== undefined)
+  return {
+    ...{ kind: 'decision', at, by, decision, text, params, ...whose },
+    ...(action && { action_id: action.action_id }),
+    ...Object.fromEntries(ids),
+  }
 }
 
 /** The verbs of the record for the decisions about an error, and their sentences about what failed. */

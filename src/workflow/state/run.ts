@@ -92,6 +92,8 @@ export const ThreadState = v.object({
   rounds: v.optional(v.array(v.object({ path: v.string(), count: v.number() })), () => []),
   /** The delay that the thread is in, and when it ends, Unix time, s. */
   delay: v.optional(v.nullable(v.object({ path: v.string(), until: v.number() })), null),
+  /** The wait for a temperature that the thread is in: when it began, and when it is too late, Unix time, s; null for never. */
+  warming: v.optional(v.nullable(v.object({ path: v.string(), began: v.number(), until: v.nullable(v.number()) })), null),
 })
 export type ThreadState = v.InferOutput<typeof ThreadState>
 

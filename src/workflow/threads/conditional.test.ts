@@ -6,6 +6,7 @@ import { begin, Kept, run, takeUp, testRuntime, threadIn, until } from '../../te
 import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { Execution } from '../runs/execution.ts'
 import { checkpointOf } from '../state/run.ts'
+import type { LabwareThread } from './thread.ts'
 
 const pads = ['pad_1', 'pad_2', 'pad_3']
 const bench = oneArm({
@@ -209,6 +210,43 @@ test('until_temperature waits until the device has its target, and holds the thr
   thread.control.recover('RETRY')
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
+})
+
+test('the timeout of until_temperature goes on over a restart', async (t) => {
+  const step = { until_temperature: { device: 'heater', within: 0.5 }, timeout: 600 }
+  const document = work([{ wait_for: 'go' }, step])
+  const isCold = (thread: LabwareThread) => {
+    Object.assign(thread.environment, { mode: 'DEVICE_SIM' })
+    thread.environment.equipment.perform = async () => ({ temperature: 20, target: 37 })
+  }
+  const kept = new Kept()
+  const { runtime } = measuring(document, [], { keep: () => kept })
+  const execution = await begin(runtime, { workflow: 'work' })
+  isCold(await threadIn(execution, 'plate', 'AWAITING_EVENT'))
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
+  const thread = await threadIn(execution, 'plate', 'PAUSED')
+  t.equal(thread.state.warming, null)
+  const during = kept.all.find((keys) => checkpointOf(keys)!.threads.some(({ warming }) => warming !== null))!
+  const { warming } = checkpointOf(during)!.threads[0]!
+  t.equal(warming!.until, warming!.began + 600)
+  for (const [passed, least, most] of [
+    [0, 600, 606],
+    [500, 100, 106],
+    [1000, 0, 1],
+  ] as const) {
+    const { runtime } = measuring(document, [], { ids: 1_000_000, now: () => 2e9 })
+    const checkpoint = checkpointOf(during)!
+    checkpoint.threads[0]!.warming!.until = 2e9 + 600 - passed
+    const restored = await takeUp(runtime, during, checkpoint)
+    const again = restored.live()[0]!
+    isCold(again)
+    const from_ms = again.environment.clock.now()
+    restored.resume()
+    await until(() => again.status.current === 'PAUSED' && /did not reach/.test(again.last_error ?? ''), 'too late')
+    const took = (again.environment.clock.now() - from_ms) / 1000
+    t.match(again.last_error, /heater did not reach 37 °C within 600 s/)
+    t.ok(took >= least && took <= most, `${took} s`)
+  }
 })
 
 test('rounds, values and delays survive a restart at every cut', async (t) => {

@@ -9,7 +9,7 @@ import { join } from './action/joined_action.ts'
 import { act } from './action/owned_action.ts'
 import { closeWindow } from './action/windows.ts'
 import { scopeOf } from './channels.ts'
-import { isTrue, nextRound, pass, reachTemperature } from './conditional.ts'
+import { nextRound, pass, reachTemperature, sideOf, tookCase } from './conditional.ts'
 import type { Frame } from './frame.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
@@ -158,10 +158,11 @@ async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise
   }
 }
 
-/** Forgets the rounds and the delays of a step, so that it begins anew if the thread comes to it again. */
+/** Forgets the rounds and the waits of a step, so that it begins anew if the thread comes to it again. */
 function forgetProgress(thread: LabwareThread, path: string): void {
-  const { rounds, delay } = thread.state
-  thread.set({ rounds: rounds.filter((one) => !one.path.startsWith(path)), delay: delay?.path.startsWith(path) ? null : delay })
+  const { rounds, delay, warming } = thread.state
+  const others = <Part extends { readonly path: string }>(part: Part | null) => (part?.path.startsWith(path) ? null : part)
+  thread.set({ rounds: rounds.filter((one) => !one.path.startsWith(path)), delay: others(delay), warming: others(warming) })
 }
 
 /** The steps inside a step, which come first. */
@@ -189,13 +190,14 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       const { value } = await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step, 0))
       const chosen = (value !== null && step.cases.get(value)) || step.otherwise
       if (!chosen) throw noCaseFor(value, step)
+      tookCase(thread, step, { value, isOther: chosen === step.otherwise })
       return chosen
     }
     case 'while_more_work': {
       return thread.execution.slots.hasMore(thread) ? { ...step.body, isLoop: true } : undefined
     }
     case 'if':
-      return isTrue(thread, step.condition) ? step.then : step.otherwise
+      return sideOf(thread, step)
     case 'repeat':
       return nextRound(thread, step)
     case 'delay':

@@ -38,11 +38,19 @@ export function addActionRow(run: RecordedRun, row: TimelineRow, { owner, others
     method_id: row.method_id,
     method_name: row.method_name,
     device_id: row.device,
+    position: positionOf(row.device, owner),
     operations,
     ...(others.length > 0 && { others: others.map(labwareIn) }),
     ...times(run, row),
     error,
   })
+}
+
+/** Returns the position at the device where the labware stands; null if it is elsewhere. */
+function positionOf(device: string | null, { environment, labware }: Carrier): string | null {
+  const { graph } = environment.scheduler
+  const position = environment.scheduler.whereIs(labware.labware_id)
+  return device !== null && position !== undefined && graph.positions.get(position)?.device === device ? position : null
 }
 
 export function addMoveRow(run: RecordedRun, row: TimelineRow, thread: Carrier, operations: readonly MoveOperation[]): void {

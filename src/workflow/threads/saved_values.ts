@@ -24,13 +24,18 @@ export class SavedValues {
 
   /** Returns the value of the group, else the one for all groups. Throws `conflict` if neither was saved. */
   get(name: string, scope: Scope): Scalar {
-    const found = this.#values.get(keyOf(name, scope)) ?? this.#values.get(keyOf(name, null))
-    if (found) return found.state.value
+    const found = this.find(name, scope)
+    if (found !== undefined) return found
     const whose = scope === null ? '' : ` for ${scope.group_id}`
     throw new LabError(
       'conflict',
       `the value ${name} was not saved${whose}: the action that measures it has not ended well; skip this step, then recover the thread with RETRY`,
     )
+  }
+
+  /** Returns the value as `get` does; undefined if it was not saved. */
+  find(name: string, scope: Scope): Scalar | undefined {
+    return (this.#values.get(keyOf(name, scope)) ?? this.#values.get(keyOf(name, null)))?.state.value
   }
 
   restore(saved: ValueState): void {

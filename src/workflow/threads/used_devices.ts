@@ -58,6 +58,11 @@ export class UsedDevices {
     this.#run = run
   }
 
+  /** Whether the run has used this device, also before a restart. */
+  has(device_id: string): boolean {
+    return this.#rows.has(keyOf({ kind: 'device', device_id }))
+  }
+
   /** Notes that an action begins at a device, or ends. */
   action(device_id: string | null, action_id: string, why: 'start' | 'end'): void {
     if (device_id === null || !this.#run.record.isKept) return

@@ -95,7 +95,6 @@ export class ReportFacts {
   readonly #kinds: Readonly<Record<string, (row: Row) => void>> = {
     submission: (row) => this.#submission(row),
     condition: (row) => this.#keep('steps', this.#asides, row, most.steps),
-    wait: (row) => this.#keep('steps', this.#asides, row, most.steps),
     action: (row) => this.#step(row),
     move: (row) => this.#step(row),
     device: (row) => this.#device(row),
@@ -108,6 +107,7 @@ export class ReportFacts {
       row.decision === 'emit' ? void this.emitted++ : this.#deviates(row, 'Decision', wordsOf(row.text) || wordsOf(row.decision)),
     incident: (row) => this.#deviates(row, `Incident ${wordsOf(row.category)}`.trim(), wordsOf(row.message)),
     window_missed: (row) => this.#deviates(row, 'Window missed', windowWords(row)),
+    wait: (row) => this.#waited(row),
     values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords(row)),
     rows_left_out: (row) => this.#deviates(row, 'Rows left out', leftOutWords(row)),
     gap: (row) => this.#deviates(row, 'Gap in the record', 'Rows before this time are missing.'),
@@ -259,6 +259,12 @@ export class ReportFacts {
     return plate
   }
 
+  #waited(row: Row): void {
+    const { step, outcome } = row
+    this.#keep('steps', this.#asides, row, most.steps)
+    if (cutWaits.has(outcome)) this.#deviates(row, `Wait ${wordsOf(step)} ${wordsOf(outcome)}`, waitWords(row))
+  }
+
   #deviates(row: Row, what: string, text: string): void {
     const { at, device_id, by, thread_name } = row
     const about = labelOf({ name: wordsOf(row.labware) || wordsOf(thread_name), barcode: textOr(row.barcode) })
@@ -280,15 +286,18 @@ export class ReportFacts {
   }
 }
 
+/** The outcomes of a wait that did not come to its end. */
+const cutWaits: ReadonlySet<unknown> = new Set(['timeout', 'failed', 'skipped', 'ended'])
+
 const wordsOfStep: Readonly<Record<Step['kind'], (row: Row) => Pick<Step, 'name' | 'what' | 'outcome'>>> = {
   action: (row) => ({ name: wordsOf(row.name), what: operationsOf(row), outcome: wordsOf(row.outcome) }),
   move: (row) => ({ name: wordsOf(row.name), what: '', outcome: wordsOf(row.outcome) }),
   condition: (row) => ({
     name: ['Condition', wordsOf(row.step)].filter(Boolean).join(' '),
-    what: listOf(row.values),
+    what: wordsOf(row.text) || listOf(row.values),
     outcome: wordsOf(row.side),
   }),
-  wait: (row) => ({ name: 'Wait', what: wordsOf(row.what), outcome: wordsOf(row.outcome) }),
+  wait: (row) => ({ name: ['Wait', wordsOf(row.step)].filter(Boolean).join(' '), what: waitWords(row), outcome: wordsOf(row.outcome) }),
 }
 
 function stepOf(row: Row): Step {
@@ -340,6 +349,12 @@ function windowWords({ after, before, allowed_s, took_s }: Row): string {
   return typeof took_s === 'number'
     ? `${between}; it took ${seconds(took_s)}.`
     : `${between}; ${wordsOf(before) || 'the second'} never began.`
+}
+
+function waitWords({ of, what, began, ended, target, seconds: length }: Row): string {
+  if (of === undefined) return wordsOf(what)
+  const took = typeof began === 'number' && typeof ended === 'number' ? ` It lasted ${seconds(ended - began)}.` : ''
+  return of === 'delay' ? `A delay of ${seconds(length)}.${took}` : `A wait for ${wordsOf(target) || '?'} °C.${took}`
 }
 
 function seconds(value: unknown): string {

@@ -80,8 +80,7 @@ export class ActionRun {
     if (status === 'EXECUTING_ACTION') execution.used.action(this.device, this.action_id, 'start')
     if (!isTerminal(actionTransitions, status)) return
     const { owner, heldBy, operations } = this
-    const others = [...this.arrived.values()].filter((one) => one !== owner)
-    addActionRow(execution, row, { owner, others, operations, error: status === 'ERRORED' ? (this.failure ?? heldBy) : null })
+    addActionRow(execution, row, { owner, others: this.#others, operations, error: status === 'ERRORED' ? (this.failure ?? heldBy) : null })
     if (row.started !== null) execution.used.action(this.device, this.action_id, 'end')
   }
 
@@ -89,7 +88,14 @@ export class ActionRun {
   #outcome() {
     const { owner, device, operations, values } = this
     const operation_id = operations.at(-1)?.operation_id ?? null
-    return { operation_id, device_id: device, from: null, to: null, ...labwareIn(owner), ...inEvent(values) }
+    const others = this.#others.map(labwareIn)
+    const joined = others.length > 0 && { others }
+    return { operation_id, device_id: device, from: null, to: null, ...labwareIn(owner), ...joined, ...inEvent(values) }
+  }
+
+  /** The labware that has joined, besides that of the owner. */
+  get #others(): Carrier[] {
+    return [...this.arrived.values()].filter((one) => one !== this.owner)
   }
 
   /** Notes an operation that begins at the device. Returns the note, for the operation's id. */

@@ -1,0 +1,33 @@
+// What people do with the devices of open runs by hand, as the records of those runs keep it.
+
+import { addDecision } from './decision.ts'
+import type { Execution } from './execution.ts'
+
+const texts = {
+  stop: 'Stopped',
+  stop_all: 'Stopped all devices',
+  initialize: 'Initialized',
+  clear_fault: 'Cleared the fault of',
+} as const
+
+/** `by` is the name of the caller's key. Without a `device_id`, it is about all devices. */
+export type ByHand = { by: string | null; decision: keyof typeof texts; device_id?: string | undefined }
+
+/**
+ * Adds a decision about a device to the record of each open run that has used the device; without a device, of each open run. Never throws, because a stop
+ * does not depend on records. Call it after the bytes of a stop are written.
+ */
+export function addByHand(open: readonly Execution[], { by, decision, device_id }: ByHand, warn: (message: string) => void): void {
+  const params = device_id === undefined ? {} : { device_id }
+  const words = [texts[decision], device_id].filter((word) => word !== undefined).join(' ')
+  for (const run of open) {
+    try {
+      if (!run.record.isKept || (device_id !== undefined && !run.used.has(device_id))) continue
+      // The devices of a DEVICE_SIM run are simulators of its own.
+      const text = run.environment.mode === 'LIVE' ? words : `${words} on the bench, which does nothing to this simulation`
+      addDecision(run, { by, decision, text, params, device_id })
+    } catch (error) {
+      warn(`the record of ${run.execution_id} lacks "${words}": ${error}`)
+    }
+  }
+}
