@@ -100,7 +100,7 @@ export class RunRecord {
    */
   async attach(pieces: AsyncIterable<Uint8Array>, { bytes, row }: { bytes: number; row(): object }): Promise<void> {
     if (!this.#file || !this.files) return
-    const { sha256, bytes: length } = await this.files.take(this.#file.execution_id, pieces, { bytes })
+    const { sha256, bytes: length } = await this.files.take(this.#file.execution_id, pieces, { bytes, waits: true })
     this.add({ kind: 'file', ...row(), bytes: length, sha256 })
   }
 
