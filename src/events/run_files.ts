@@ -151,7 +151,10 @@ export class RunFiles {
 
   async #mustHaveRecord(execution_id: string): Promise<void> {
     if (await hasRecord(recordPath(this.#options.folder, execution_id))) return
-    throw new LabError('conflict', `execution ${execution_id} has no record on the disk, so the file is not kept; the execution was deleted`)
+    throw new LabError(
+      'conflict',
+      `execution ${execution_id} has no record on the disk, so the file is not kept; the execution was deleted`,
+    )
   }
 
   async #mustFit(more: number): Promise<void> {
