@@ -11,7 +11,7 @@ import type { Refusals } from '../kit/refusals.ts'
 import type { RowTarget } from '../workflow/records/added_rows.ts'
 import { AttachedFiles } from '../workflow/records/attached_files.ts'
 import { Notes } from '../workflow/records/notes.ts'
-import type { Runtime } from '../workflow/runtime.ts'
+import type { Execution } from '../workflow/runs/execution.ts'
 
 const mib = 1024 * 1024
 
@@ -25,14 +25,14 @@ export function openRunFiles(rooms: { readonly config: Config; hub: Pick<Hub, 's
   })
 }
 
+/** Returns where the rows of a run go. `run` finds a run in memory. */
+export function rowTargets({ log, states }: Pick<Hub, 'log' | 'states'>, run: (execution_id: string) => Execution | undefined) {
+  return (execution_id: string): RowTarget => ({ execution: run(execution_id), folder: states.folder, persist: () => log.persist() })
+}
+
 /** Opens what is added to the records of runs from outside: files and notes. */
-export function openAdded(files: RunFiles, { hub, runtime }: { hub: Pick<Hub, 'log' | 'states'>; runtime: Runtime }) {
+export function openAdded(files: RunFiles, target: ReturnType<typeof rowTargets>) {
   const now = () => Date.now() / 1000
-  const target = (execution_id: string): RowTarget => ({
-    execution: runtime.runs.get(execution_id),
-    folder: hub.states.folder,
-    persist: () => hub.log.persist(),
-  })
   return { attached: new AttachedFiles({ files, target, now }), notes: new Notes({ target, now }) }
 }
 

@@ -86,7 +86,11 @@ export async function makeBackup(sources: Sources, wanted: BackupContents, { pat
   const manifest: Manifest = { format: backupFormat, version, made_at, system_id, ...contents, files: [], left_out }
   await pack(
     path,
-    recordsLast(whole, () => recordParts(sources.data_dir, wanted)),
+    recordsLast(whole, async () => {
+      const { parts, left_out } = await recordParts(sources.data_dir, wanted)
+      manifest.left_out = shortened([...new Set([...manifest.left_out, ...left_out])])
+      return parts
+    }),
     (packed) => {
       manifest.files.push(...packed)
       const text = `${JSON.stringify(manifest, undefined, 1)}\n`
@@ -100,21 +104,33 @@ export async function makeBackup(sources: Sources, wanted: BackupContents, { pat
 
 /**
  * Yields the parts, those in the folders of runs last. The state of a run names the length of its record, so a record that was packed before the state
- * could be too short for it. A run that began meanwhile is in the state too, so these folders are listed again at their turn.
+ * could be too short for it. A run that began meanwhile is in the state too, so these folders are listed again at their turn. The values and files of which a record
+ * tells are there before their rows, so they are listed once the records are packed.
  */
-async function* recordsLast(parts: readonly Part[], records: () => Promise<readonly Part[]>): AsyncGenerator<Part> {
+async function* recordsLast(parts: readonly Part[], list: () => Promise<readonly Part[]>): AsyncGenerator<Part> {
   const others = parts.filter(({ name }) => !inRunFolder.test(name))
   yield* others
-  const now = await records()
-  if (others.length + now.length >= mostFiles) throw tooMany()
-  yield* now
+  const first = await list()
+  const records = first.filter(({ name }) => isRecord.test(name))
+  if (others.length + records.length >= mostFiles) throw tooMany()
+  yield* records
+  const runs = new Set(first.map(({ name }) => runFolderOf(name)))
+  const beside = (await list()).filter(({ name }) => !isRecord.test(name) && runs.has(runFolderOf(name)))
+  if (others.length + records.length + beside.length >= mostFiles) throw tooMany()
+  yield* beside
 }
 
 const inRunFolder = /^state\/executions\/[^/]+\//
+const isRecord = /^state\/executions\/[^/]+\/record\.jsonl$/
 
-async function recordParts(data_dir: string, wanted: BackupContents): Promise<Part[]> {
-  const { parts } = fitting(await stateParts(data_dir, wanted, (name) => name.startsWith('executions/')))
-  return parts.map(({ part }) => part).filter(({ name }) => inRunFolder.test(name))
+function runFolderOf(name: string): string | undefined {
+  return inRunFolder.exec(name)?.[0]
+}
+
+async function recordParts(data_dir: string, wanted: BackupContents): Promise<{ parts: Part[]; left_out: string[] }> {
+  const { parts, left_out } = fitting(await stateParts(data_dir, wanted, (name) => name.startsWith('executions/')))
+  const inFolders = parts.map(({ part }) => part).filter(({ name }) => inRunFolder.test(name))
+  return { parts: inFolders, left_out: left_out.filter((name) => inRunFolder.test(name)) }
 }
 
 type OfDisk = { name: string; path: string }
@@ -137,9 +153,13 @@ async function partsOf(sources: Sources, wanted: BackupContents): Promise<Sorted
   const state = await stateParts(sources.data_dir, wanted)
   const sorted = fitting<Part>({ parts: [...config.parts, ...state.parts], left_out: [...config.left_out, ...state.left_out] })
   if (sorted.parts.length >= mostFiles) throw tooMany()
-  if (sorted.left_out.length > mostNamed)
-    sorted.left_out.splice(mostNamed, Number.POSITIVE_INFINITY, `and ${sorted.left_out.length - mostNamed} more`)
-  return sorted
+  return { ...sorted, left_out: shortened(sorted.left_out) }
+}
+
+/** Names the first of the files that were left out, and counts the others. */
+function shortened(left_out: readonly string[]): string[] {
+  const others = left_out.length - mostNamed
+  return others > 0 ? [...left_out.slice(0, mostNamed), `and ${others} more`] : [...left_out]
 }
 
 function tooMany(): LabError {

@@ -101,7 +101,10 @@ withPython('files of an operation are kept with its plate; one that cannot be fe
   const { text } = await ask('GET', `${of}/files/${files[0]!.sha256}`)
   t.equal(createHash('sha256').update(text).digest('hex'), files[0]!.sha256)
   t.equal(text.length, 1_500_000)
-  const { incidents } = (await ask('GET', `/api/incidents?execution_id=${execution_id}`)).body as { incidents: object[] }
+  const told = async () => ((await ask('GET', `/api/incidents?execution_id=${execution_id}`)).body as { incidents: object[] }).incidents
+  // The run does not wait for the files of its last operation.
+  await until(async () => (await told()).length > 0)
+  const incidents = await told()
   t.match(incidents, [
     { category: 'STORAGE', severity: 'WARNING', message: /the file "gone.csv" that camera-1 gave with lie is not kept: .*gone/ },
   ])

@@ -14,7 +14,8 @@ export async function attachFile(action: ActionRun, { operation, operation_id }:
     const { name, media_type, note, bytes, pieces } = file
     const about = { by: null, name: safeFileName(name), media_type, note, from: 'operation' }
     const what = { device_id, operation, operation_id, action_id, action_name: plan.name, thread_id: owner.thread_id }
-    await execution.record.attach(pieces, { bytes, row: () => ({ at: execution.now(), ...about, ...what, ...labwareIn(owner) }) })
+    const row = () => ({ at: execution.now(), ...about, ...what, ...labwareIn(owner) })
+    await execution.record.attach(pieces, { bytes, row, isOver: () => execution.isOver })
   } catch (error) {
     // The service is stopping.
     if (error instanceof LabError && error.code === 'stopping') return
