@@ -103,7 +103,7 @@ test('a row whose caller repeats itself after a refusal of the disk is added onc
   await file.close()
 })
 
-test('a file that arrives while its run ends has its row after the end, and none stays of which no row tells', async (t) => {
+test('a file of a device that waits for four uploads while its run ends has its row after the end, and none stays of which no row tells', async (t) => {
   const folder = t.testdir({ x: { 'record.jsonl': '' } })
   const record = new RunRecord(new RunState())
   record.writeTo(new RunRecordFile({ folder, execution_id: 'x' }))
@@ -115,7 +115,18 @@ test('a file that arrives while its run ends has its row after the end, and none
     yield Buffer.from('a')
   }
   const attaching = { bytes: 1, row: () => ({ name: 'a.txt' }), isOver: () => true }
-  await record.attach(pieces(), attaching)
+  let go = () => {}
+  const gone = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  async function* slow(n: number) {
+    await gone
+    yield Buffer.from([n])
+  }
+  const uploads = [1, 2, 3, 4].map((n) => files.take('x', slow(n)))
+  const waiting = record.attach(pieces(), attaching)
+  go()
+  await Promise.all([...uploads, waiting])
   const found: string[] = []
   for await (const { rows } of rowsOfRecord(recordPath(folder, 'x'))) found.push(...rows)
   t.match(JSON.parse(found[0]!), { kind: 'file', name: 'a.txt', bytes: 1 })
