@@ -29,7 +29,7 @@ import { checked } from '../../src/kit/schema.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
-import { keepFiles } from './files.ts'
+import { OperationFiles } from './files.ts'
 import { JsonRpc } from './json_rpc.ts'
 import { limitsOf, Performed, Progressed, refused, valueIn } from './shared_words.ts'
 import { BridgeTransporter } from './transporter.ts'
@@ -87,6 +87,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     lost: (reason) => connectionLost(reason, this.at.line.advice),
     refused,
   })
+  readonly #files = new OperationFiles({ line: this.at.line, rpc: this.#rpc })
   readonly #runner = new OperationRunner(this.at.line)
   /** The last description if it differs from the accepted one. */
   #unaccepted: Description | undefined
@@ -101,6 +102,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   readonly described: SelfDescribed = describedOf(this, {
     accept: () => this.#accept(),
     read: (reading) => this.#read(reading),
+    fetching: () => this.#files.fetching,
     perform: this.#runner.operation((asked: AskedOperation, signal) => this.#perform(asked, signal)),
   })
 
@@ -250,11 +252,12 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
 
   async #perform(asked: AskedOperation, signal: AbortSignal) {
     const { operation, params, operation_id, deadline_s } = asked
+    if (this.#files.fetching) throw new LabError('busy', 'it still gives the files of its last operation', { retry_after_s: 5 })
     this.#running = asked
     try {
       const answer = await this.#ask('perform', { operation, params, operation_id, deadline_s }, signal)
       const { message, data, files } = checked(Performed, answer ?? {}, `its answer to ${operation}`, 'device_failed')
-      await keepFiles(files ?? [], { asked, rpc: this.#rpc, signal })
+      this.#files.fetch(files ?? [], asked)
       return { ...(message && { message }), ...(data !== null && data !== undefined && { data }) }
     } finally {
       this.#running = undefined
@@ -376,7 +379,7 @@ function profileOf(bridge: Describing): AnyProfile {
   }
 }
 
-function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | 'perform' | 'read'>): SelfDescribed {
+function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | 'perform' | 'read' | 'fetching'>): SelfDescribed {
   return {
     ...calls,
     get operations() {

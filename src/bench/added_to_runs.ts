@@ -13,6 +13,7 @@ import { addRow, type RowTarget } from '../workflow/records/added_rows.ts'
 import { AttachedFiles } from '../workflow/records/attached_files.ts'
 import { Notes } from '../workflow/records/notes.ts'
 import { type Decided, decisionRow } from '../workflow/runs/decision.ts'
+import type { Execution } from '../workflow/runs/execution.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 
 const mib = 1024 * 1024
@@ -27,14 +28,14 @@ export function openRunFiles(rooms: { readonly config: Config; hub: Pick<Hub, 's
   })
 }
 
+/** Returns where the rows of a run go. `run` finds a run in memory. */
+export function rowTargets({ log, states }: Pick<Hub, 'log' | 'states'>, run: (execution_id: string) => Execution | undefined) {
+  return (execution_id: string): RowTarget => ({ execution: run(execution_id), folder: states.folder, persist: () => log.persist() })
+}
+
 /** Opens what is added to the records of runs from outside: files and notes. */
-export function openAdded(files: RunFiles, { hub, runtime }: { hub: Pick<Hub, 'log' | 'states'>; runtime: Runtime }) {
+export function openAdded(files: RunFiles, runtime: Runtime, target: ReturnType<typeof rowTargets>) {
   const now = () => Date.now() / 1000
-  const target = (execution_id: string): RowTarget => ({
-    execution: runtime.runs.get(execution_id),
-    folder: hub.states.folder,
-    persist: () => hub.log.persist(),
-  })
   return {
     ...{ attached: new AttachedFiles({ files, target, now }), notes: new Notes({ target, now }) },
     /** Adds a decision about an incident. Resolves when it is on the disk; does nothing for a run without a record. Rejects with `storage`. */

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
-import type { RunFiles } from '../events/run_files.ts'
 import { RunRecordFile } from '../events/run_record_file.ts'
 import { lastWithoutBench, type SavedStates } from '../events/states_reader.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
@@ -15,6 +14,7 @@ import { catchUp, recordAnew } from '../workflow/records/tracking_sink.ts'
 import type { Lost } from '../workflow/recovery/stranded_labware.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { benchId } from '../workflow/standing_labware.ts'
+import type { Attachments } from '../workflow/state/attachments.ts'
 import type { RunStates } from '../workflow/state/entry.ts'
 import type { RunMode } from '../workflow/state/modes.ts'
 import { type Checkpoint, checkpointOf, halvesOnBench, threadsOnBench } from '../workflow/state/run.ts'
@@ -24,14 +24,14 @@ import { isTerminal, phaseTransitions, threadTransitions } from '../workflow/sta
 const again_ms = 1000
 
 /** Returns the writer of states for a mode. None for PURE_SIM, whose runs end within moments and can be repeated. */
-export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>, files?: RunFiles): (mode: RunMode) => RunStates | undefined {
+export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>, attachments?: Attachments): (mode: RunMode) => RunStates | undefined {
   const written: RunStates = {
     add: (id, source) => states.add(id, source),
     changed: () => states.changed(),
     persist: () => log.persist(),
     leave: (left) => states.leave(left),
     drop: (id) => states.drop(id),
-    files,
+    attachments,
     record: (execution_id) => new RunRecordFile({ folder: states.folder, execution_id }),
   }
   return (mode) => (mode === 'PURE_SIM' ? undefined : written)

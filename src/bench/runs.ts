@@ -22,7 +22,7 @@ import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
-import { addEndRows } from '../workflow/records/added_rows.ts'
+import { addEndRows, addRow } from '../workflow/records/added_rows.ts'
 import type { AttachedFiles } from '../workflow/records/attached_files.ts'
 import type { Notes } from '../workflow/records/notes.ts'
 import { RecordFile } from '../workflow/records/record_file.ts'
@@ -32,7 +32,7 @@ import type { Decided } from '../workflow/runs/decision.ts'
 import { Runtime } from '../workflow/runtime.ts'
 import type { RuntimeOptions } from '../workflow/runtime_options.ts'
 import { benchId } from '../workflow/standing_labware.ts'
-import { openAdded, openRunFiles } from './added_to_runs.ts'
+import { openAdded, openRunFiles, rowTargets } from './added_to_runs.ts'
 import { simulatedBench } from './devices.ts'
 import { openLearned } from './learned.ts'
 import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
@@ -87,6 +87,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
   const files = openRunFiles(rooms)
+  const target = rowTargets(hub, (execution_id) => catalog.runtime.runs.get(execution_id))
   const learned = await openLearned({ data_dir, clock, report })
   const bench = {
     get devices() {
@@ -114,7 +115,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         openSimulated: async () => openSimulated(rooms),
         records: file.records,
         durations: learned,
-        keep: keptIn(hub, files),
+        keep: keptIn(hub, { files, addRow: (execution_id, row) => addRow(execution_id, row, target(execution_id)) }),
         recorded: () => file.written(),
         untilStored: (work) => untilStored(work, { clock, closing }),
         storeStanding,
@@ -131,7 +132,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const { runtime } = catalog
   await restore(catalog, file, rooms)
   return {
-    ...{ catalog, runtime, ...openAdded(files, { hub, runtime }) },
+    ...{ catalog, runtime, ...openAdded(files, runtime, target) },
     addByHand: (deed) => addByHand(runtime.runs.open(), deed, warn),
     usedBy(device_id) {
       const used = runtime.runs
@@ -204,12 +205,13 @@ async function restore(catalog: Catalog, file: RecordFile, { hub, report, log }:
   if (!file.isWhole) return
   const isKnown = (execution_id: string) => file.records.execution(execution_id) !== undefined || isOpen(execution_id)
   await sweepRunFolders(folder, (id) => isKnown(id) || hub.log.saved.runs.has(id)).then(
-    ({ kept }) => {
-      if (kept.length === 0) return
-      const names = kept.slice(0, 10).join(', ')
-      log.warn(
-        `${folder} has records of ${kept.length} runs that records.jsonl does not list (${names}); move them away if nobody needs them`,
-      )
+    ({ kept, bare }) => {
+      const told = (ids: readonly string[], what: string) => {
+        const names = ids.slice(0, 10).join(', ')
+        if (ids.length > 0) log.warn(`${folder} has ${what} (${names}); move them away if nobody needs them`)
+      }
+      told(kept, `records of ${kept.length} runs that records.jsonl does not list`)
+      told(bare, `files of ${bare.length} runs without their records, as after a restore of an older backup`)
     },
     (error) => log.warn(`folders of unknown runs were not removed: ${messageOf(error)}`),
   )

@@ -84,10 +84,16 @@ export async function makeBackup(sources: Sources, wanted: BackupContents, { pat
   const { with_keys, with_events, with_files } = wanted
   const contents = { with_keys, with_events, ...(with_files && { with_files }) }
   const made_at = at.getTime() / 1000
-  const manifest: Manifest = { format: backupFormat, version, made_at, system_id, ...contents, files: [], left_out }
+  const manifest: Manifest = { format: backupFormat, version, made_at, system_id, ...contents, files: [], left_out: shortened(left_out) }
+  const left = new Set(left_out)
   await pack(
     path,
-    recordsLast(others, () => recordParts(sources, wanted)),
+    recordsLast(others, async () => {
+      const { parts, left_out } = await recordParts(sources, wanted)
+      for (const name of left_out) left.add(name)
+      manifest.left_out = shortened([...left])
+      return parts
+    }),
     (packed) => {
       manifest.files.push(...packed)
       const text = `${JSON.stringify(manifest)}\n`
@@ -107,20 +113,32 @@ async function firstParts(sources: Sources, wanted: BackupContents): Promise<{ o
 
 /**
  * Yields the parts, those in the folders of runs last. The state of a run names the length of its record, so a record that was packed before the state
- * could be too short for it. A run that began meanwhile is in the state too, so these folders are listed again at their turn.
+ * could be too short for it. A run that began meanwhile is in the state too, so these folders are listed again at their turn. The values and files of which a record
+ * tells are there before their rows, so they are listed once the records are packed.
  */
-async function* recordsLast(others: readonly Part[], records: () => Promise<readonly Part[]>): AsyncGenerator<Part> {
+async function* recordsLast(others: readonly Part[], list: () => Promise<readonly Part[]>): AsyncGenerator<Part> {
   yield* others
-  const now = await records()
-  if (others.length + now.length >= mostFiles) throw tooMany()
-  yield* now
+  const first = await list()
+  const records = first.filter(({ name }) => isRecord.test(name))
+  if (others.length + records.length >= mostFiles) throw tooMany()
+  yield* records
+  const runs = new Set(first.map(({ name }) => runFolderOf(name)))
+  const beside = (await list()).filter(({ name }) => !isRecord.test(name) && runs.has(runFolderOf(name)))
+  if (others.length + records.length + beside.length >= mostFiles) throw tooMany()
+  yield* beside
 }
 
 const inRunFolder = /^state\/executions\/[^/]+\//
+const isRecord = /^state\/executions\/[^/]+\/record\.jsonl$/
 
-async function recordParts({ data_dir, most }: Sources, wanted: BackupContents): Promise<Part[]> {
-  const { parts } = fitting(await stateParts(data_dir, wanted, (name) => name.startsWith('executions/')), most)
-  return parts.map(({ part }) => part).filter(({ name }) => inRunFolder.test(name))
+function runFolderOf(name: string): string | undefined {
+  return inRunFolder.exec(name)?.[0]
+}
+
+async function recordParts({ data_dir, most }: Sources, wanted: BackupContents): Promise<{ parts: Part[]; left_out: string[] }> {
+  const { parts, left_out } = fitting(await stateParts(data_dir, wanted, (name) => name.startsWith('executions/')), most)
+  const inFolders = parts.map(({ part }) => part).filter(({ name }) => inRunFolder.test(name))
+  return { parts: inFolders, left_out: left_out.filter((name) => inRunFolder.test(name)) }
 }
 
 type OfDisk = { name: string; path: string }
@@ -144,9 +162,13 @@ async function partsOf(sources: Sources, wanted: BackupContents): Promise<Sorted
   const all = { parts: [...config.parts, ...state.parts], left_out: [...config.left_out, ...state.left_out] }
   const sorted = fitting<Part>(all, sources.most)
   if (sorted.parts.length >= mostFiles) throw tooMany()
-  if (sorted.left_out.length > mostNamed)
-    sorted.left_out.splice(mostNamed, Number.POSITIVE_INFINITY, `and ${sorted.left_out.length - mostNamed} more files`)
   return sorted
+}
+
+/** Names the first of the files that were left out, and counts the others. */
+function shortened(left_out: readonly string[]): string[] {
+  const others = left_out.length - mostNamed
+  return others > 0 ? [...left_out.slice(0, mostNamed), `and ${others} more files`] : [...left_out]
 }
 
 function tooMany(): LabError {

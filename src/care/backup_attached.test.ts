@@ -1,7 +1,7 @@
 // Files that are attached to runs: in a backup only on request, and put back with their run.
 
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import { makeBackup } from './backup.ts'
 import { openBackup, planOf, restore } from './restore.ts'
@@ -37,4 +37,27 @@ test('attached files are in a backup only on request, and a restore without them
   await restore(opened, `${folder}/here`, await planOf(opened, `${folder}/here`, { all: true, keys: false }), at)
   await opened.archive.close()
   t.equal(readFileSync(`${folder}/here/executions/${id}/files/${sha256}`, 'utf8'), content, 'a backup without files takes none away')
+})
+
+test('a file that is attached while a backup is made is in it with its row', async (t) => {
+  const folder = t.testdir({ data: { executions: { [id]: { 'record.jsonl': 'r' } } }, here: {} })
+  const run = `${folder}/data/executions/${id}`
+  let listings = 0
+  const sources = {
+    get data_dir() {
+      // The state, then the records of runs, then what lies beside them.
+      if (++listings === 3) {
+        mkdirSync(`${run}/files`)
+        writeFileSync(`${run}/files/${sha256}`, content)
+        writeFileSync(`${run}/files/by hand`, 'no file of benchd')
+      }
+      return `${folder}/data`
+    },
+    ...{ config: undefined, topologies: undefined, version: '1.2.3', system_id: 'system' },
+  }
+  const wanted = { with_keys: false, with_events: false, with_files: true }
+  const made = await makeBackup(sources, wanted, { path: `${folder}/it.tar.gz`, at })
+  const names = made.files.map(({ name }) => name.replace(`state/executions/${id}/`, ''))
+  t.same(names, ['record.jsonl', `files/${sha256}`])
+  t.match(made.left_out, [/by hand/])
 })

@@ -50,6 +50,11 @@ export class Abilities {
     return this.#device?.skills ?? null
   }
 
+  /** Resolves when the files of its last operation are fetched; undefined if none are being fetched. */
+  get fetching(): Promise<void> | undefined {
+    return this.#device?.described?.fetching()
+  }
+
   /** The person who carries; undefined for instruments. */
   get person(): Person | undefined {
     return this.#device?.person

@@ -142,6 +142,8 @@ export type SelfDescribed = {
   /** Accepts the last description. Returns whether it differed from the accepted one. */
   accept(): boolean
   perform(asked: AskedOperation, signal: AbortSignal): Promise<{ message?: string | undefined; data?: unknown }>
+  /** Resolves when the files of its last operation are fetched, which lasts two minutes at most; undefined if none are being fetched. `perform` rejects with `busy` till then. */
+  fetching(): Promise<void> | undefined
   /** The readings by name, with their units. */
   readonly readings: Readonly<Record<string, { unit: string }>>
   /** Asks for one of them. Rejects as `get_temperature` does. */
@@ -155,7 +157,7 @@ export type AskedOperation = {
   /** Seconds after which the operation is given up. */
   deadline_s: number
   progressed(progress: Progress): void
-  /** Keeps a file with the run of the operation; absent outside of runs. Never rejects: the operation is done, whatever comes of the file. */
+  /** Keeps a file with the run of the operation; absent outside of runs. Called after the end of the operation. Never rejects: the operation is done, whatever comes of the file. */
   attach?: Attach | undefined
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'tap'
 import { LabError } from '../errors.ts'
@@ -27,7 +27,7 @@ test('a file is kept once under its hash, and read as it was', async (t) => {
 })
 
 test('a file that is refused leaves nothing behind', async (t) => {
-  const folder = t.testdir({ x: {} })
+  const folder = t.testdir({ x: { 'record.jsonl': '' } })
   const full = async (bytes: number) => {
     if (bytes > 100) throw new LabError('storage', 'the disk is nearly full')
   }
@@ -51,7 +51,7 @@ test('a file that is refused leaves nothing behind', async (t) => {
 })
 
 test('the files of all runs count together, also those that still arrive, and only a few arrive at a time', async (t) => {
-  const folder = t.testdir({ x: {}, y: {} })
+  const folder = t.testdir({ x: { 'record.jsonl': '' }, y: { 'record.jsonl': '' } })
   const files = opened(folder, { most: 3 * mib })
   await files.take('x', of(new Uint8Array(mib)))
   let go = () => {}
@@ -80,14 +80,46 @@ test('the files of all runs count together, also those that still arrive, and on
     ),
   )
   await t.rejects(files.take('x', of('a')), { code: 'overloaded', retry_after_s: 1 })
+  const waiting = [5, 6].map((n) => files.take('y', of(Buffer.from([n])), { waits: true }))
+  await t.rejects(files.take('x', of('a')), { code: 'overloaded' })
   go()
-  await Promise.all([first, ...others])
+  await Promise.all([first, ...others, ...waiting])
   t.ok(await files.take('x', of('a')))
 })
 
 test('what a kill left incomplete goes with the next file', async (t) => {
-  const folder = t.testdir({ x: { files: { 'b-1.tmp': 'half' } }, 'state-000001.jsonl': '' })
+  const folder = t.testdir({ x: { 'record.jsonl': '', files: { 'b-1.tmp': 'half' } }, 'state-000001.jsonl': '' })
   writeFileSync(`${folder}/other`, '')
   await opened(folder).take('x', of('a'))
   t.notOk(existsSync(`${folder}/x/files/b-1.tmp`))
+})
+
+test('a run that is deleted while its file arrives does not come back', async (t) => {
+  const folder = t.testdir({ x: { 'record.jsonl': '' } })
+  const files = opened(folder)
+  async function* deleted() {
+    yield Buffer.from('a')
+    rmSync(`${folder}/x`, { recursive: true })
+  }
+  await t.rejects(files.take('x', deleted()), { code: 'conflict', message: /was deleted/ })
+  await t.rejects(files.take('x', of('a')), { code: 'conflict', message: /was deleted/ })
+  t.notOk(existsSync(`${folder}/x`))
+})
+
+test('the files are counted once, again before one is refused, and only those of runs with a record', async (t) => {
+  const content = Buffer.alloc(1.5 * mib)
+  const folder = t.testdir({ x: { 'record.jsonl': '' }, y: { 'record.jsonl': '' }, z: { files: { ['0'.repeat(64)]: content } } })
+  const files = opened(folder, { most: 2 * mib })
+  await files.take('x', of(content))
+  const late = `${folder}/y/files`
+  mkdirSync(late)
+  writeFileSync(`${late}/${'1'.repeat(64)}`, content)
+  await files.take('x', of('a'))
+  await t.rejects(files.take('x', of(content.fill(1))), { code: 'too_large', message: /4 MiB are taken/ })
+  rmSync(`${folder}/x`, { recursive: true })
+  await files.take('y', of('b'))
+  rmSync(late, { recursive: true })
+  const { sha256 } = await files.take('y', of(content.fill(2)))
+  await files.remove('y', sha256)
+  t.ok(await files.take('y', of(content.fill(3))))
 })

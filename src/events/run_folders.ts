@@ -13,34 +13,44 @@ const isRunId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** The files that benchd makes there; a temporary one is a file that a kill left incomplete. */
 const isOurs = /^(record\.jsonl|[0-9a-f]{64}|[0-9a-f-]+(\.[0-9a-f-]+)?\.tmp)$/
 
+/** The ids of unknown runs: removed, kept with their records, and those whose folders have values or files but no record. */
+type Swept = { removed: string[]; kept: string[]; bare: string[] }
+
 /**
- * Removes the folders of unknown runs that hold no row: a kill came before the first one. A folder with rows stays, because a roll-back returns to a list of
- * runs without the newest ones, and their records are kept. Returns the ids of the unknown runs that were removed, and of those that stay.
+ * Removes the folders of unknown runs that hold no row, no value and no file: a kill came before the first one. A folder with rows stays, because a roll-back returns
+ * to a list of runs without the newest ones, and their records are kept. A folder with files alone stays too: a restore of a backup without files left it.
  */
-export async function sweepRunFolders(
-  folder: string,
-  isKnown: (execution_id: string) => boolean,
-): Promise<{ removed: string[]; kept: string[] }> {
-  const swept: { removed: string[]; kept: string[] } = { removed: [], kept: [] }
+export async function sweepRunFolders(folder: string, isKnown: (execution_id: string) => boolean): Promise<Swept> {
+  const swept: Swept = { removed: [], kept: [], bare: [] }
   for (const entry of await entriesOf(folder)) {
     if (!entry.isDirectory() || !isRunId.test(entry.name) || isKnown(entry.name)) continue
     const path = join(folder, entry.name)
-    const isLeftover = (await entriesOf(path)).every(isTemporary) || (await isEmpty(join(path, 'record.jsonl')))
+    const size = await sizeOf(join(path, 'record.jsonl'))
+    const isLeftover = size === 0 || (size === undefined && (await isBlank(path)))
     const removes = isLeftover && (await hasOnlyOurs(path))
     if (removes) await removeFolder(path)
-    swept[removes ? 'removed' : 'kept'].push(entry.name)
+    swept[removes ? 'removed' : size === undefined ? 'bare' : 'kept'].push(entry.name)
   }
   return swept
+}
+
+/** Whether a folder holds nothing but temporary files and an empty folder of files. */
+async function isBlank(path: string): Promise<boolean> {
+  for (const entry of await entriesOf(path)) {
+    const isFolder = entry.isDirectory() && entry.name === filesFolder
+    if (isFolder ? !(await entriesOf(join(path, filesFolder))).every(isTemporary) : !isTemporary(entry)) return false
+  }
+  return true
 }
 
 function isTemporary(entry: Dirent): boolean {
   return entry.isFile() && entry.name.endsWith('.tmp')
 }
 
-async function isEmpty(path: string): Promise<boolean> {
+async function sizeOf(path: string): Promise<number | undefined> {
   return stat(path).then(
-    ({ size }) => size === 0,
-    () => false,
+    ({ size }) => size,
+    () => undefined,
   )
 }
 

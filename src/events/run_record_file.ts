@@ -16,6 +16,9 @@ import { endOfRows } from './record_end.ts'
 /** A row of a record. Its kind is its first member, so that a reader finds it without parsing the row. */
 export type RecordRow = { readonly kind: string; readonly [name: string]: unknown }
 
+/** The length of `{"crc":"1c291ca3"`. */
+const checksumLength = 17
+
 type RunRecordOptions = {
   /** The folder of the states of runs. */
   folder: string
@@ -100,6 +103,12 @@ export class RunRecordFile {
     this.#waiting.push(line)
     this.#length += bytes
     this.#held += bytes
+  }
+
+  /** Lists the rows of a kind that are not on the disk for certain. */
+  waiting(kind: string): RecordRow[] {
+    const lines = [...this.#unsynced, ...this.#unwritten, ...this.#waiting].join('').split('\n')
+    return lines.filter((line) => line.startsWith(`,"kind":"${kind}"`, checksumLength)).map((line) => JSON.parse(line))
   }
 
   /** Keeps a long value under its hash. */

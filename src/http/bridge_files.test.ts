@@ -22,7 +22,7 @@ class Camera(Bridge):
         """Take a picture"""
         path = __file__ + ".csv"
         with open(path, "wb") as file:
-            file.write(b"x" * 1_500_000)
+            file.write(b"x" * 15_000_000)
         self.attach(path, name="../export 1.csv", media_type="text/csv", note="all wells")
         self.attach(b"<html>", name="report.html", media_type="text/html")
         return {"n": 1}
@@ -81,6 +81,8 @@ withPython('files of an operation are kept with its plate; one that cannot be fe
   await until(async () => (await ask('POST', `/api/threads/${thread}/placed`, { json: { barcode: 'P001' } })).status === 200)
   await bench.runs.runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
+  const operations = (await ask('GET', '/api/operations?device_id=camera-1')).text
+  t.equal(operations.split('"operation":"lie"').length, 2, 'the next operation waits for the files, and is not tried before')
   const of = `/api/executions/${execution_id}`
   const { files } = (await ask('GET', `${of}/files`)).body as { files: { sha256: string }[] }
   const whose = {
@@ -94,14 +96,17 @@ withPython('files of an operation are kept with its plate; one that cannot be fe
     group_id: 'g1',
   }
   t.match(files, [
-    { name: 'export 1.csv', media_type: 'text/csv', bytes: 1_500_000, note: 'all wells', ...whose },
+    { name: 'export 1.csv', media_type: 'text/csv', bytes: 15_000_000, note: 'all wells', ...whose },
     { name: 'report.html', media_type: 'text/html', bytes: 6, note: null, ...whose },
   ])
   t.equal(files.length, 2)
   const { text } = await ask('GET', `${of}/files/${files[0]!.sha256}`)
   t.equal(createHash('sha256').update(text).digest('hex'), files[0]!.sha256)
-  t.equal(text.length, 1_500_000)
-  const { incidents } = (await ask('GET', `/api/incidents?execution_id=${execution_id}`)).body as { incidents: object[] }
+  t.equal(text.length, 15_000_000)
+  const told = async () => ((await ask('GET', `/api/incidents?execution_id=${execution_id}`)).body as { incidents: object[] }).incidents
+  // The run does not wait for the files of its last operation.
+  await until(async () => (await told()).length > 0)
+  const incidents = await told()
   t.match(incidents, [
     { category: 'STORAGE', severity: 'WARNING', message: /the file "gone.csv" that camera-1 gave with lie is not kept: .*gone/ },
   ])

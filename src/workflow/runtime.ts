@@ -343,7 +343,7 @@ export class Runtime {
     if (!states) return execution
     this.standing.began(execution, states)
     const { record, execution_id } = execution
-    record.files = states.files
+    record.attachments = states.attachments
     if (!record.isKept && states.record) record.writeTo(states.record(execution_id))
     execution.state.writeTo(states, execution.execution_id)
     return execution

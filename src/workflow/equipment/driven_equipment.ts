@@ -189,6 +189,10 @@ export class DrivenEquipment implements Equipment {
     })
   }
 
+  fetching(device_id: string): Promise<void> | undefined {
+    return this.#registry.find(device_id).abilities.fetching
+  }
+
   async open(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void> {
     await this.#inTurn(device_id, async () => {
       const instrument = await this.#initialized(device_id, signal, beforeMotion)

@@ -83,6 +83,8 @@ export interface Equipment {
   hold?(device_id: string, execution_id: string): () => void
   /** Performs an operation or takes a reading. Resolves with `{success, message}`, or the reading. */
   perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown>
+  /** Resolves when the files of the device's last operation are fetched; undefined if none are being fetched. Its next operation waits for that. */
+  fetching?(device_id: string): Promise<void> | undefined
   /** Opens a device for a transporter: the door open, the plate free. */
   open(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void>
   /**

@@ -19,12 +19,18 @@ export type RowTarget = {
 
 /**
  * Adds a row to the record of a run. Resolves when the row is on the disk: true, or false for a run without a record. Rejects with `storage`; the row of an open run
- * may be written later then.
+ * may be written later then. So a caller that repeats itself gives `isSame`, which finds its row among those that still wait for the disk: it is not added twice.
  */
-export async function addRow(execution_id: string, row: RecordRow, { execution, folder, persist }: RowTarget): Promise<boolean> {
+export async function addRow(
+  execution_id: string,
+  row: RecordRow,
+  { execution, folder, persist }: RowTarget,
+  isSame: (other: RecordRow) => boolean = () => false,
+): Promise<boolean> {
   if (execution && !execution.isOver) {
-    if (!execution.record.isKept) return false
-    execution.record.add(row)
+    const { record } = execution
+    if (!record.isKept) return false
+    if (!record.waiting(row.kind).some(isSame)) record.add(row)
     await persist()
     return true
   }

@@ -56,12 +56,18 @@ export class AttachedFiles {
     // Behind the attachment before, so that a request that is sent twice finds the row of the first.
     return this.#queue.run(async () => {
       const rows = await this.list(execution_id)
-      const same = rows.find((row) => row.sha256 === sha256 && row.name === about.name && row.labware_id === whose.labware_id)
-      if (same) return { row: same, isNew: false }
+      const { execution, persist } = this.#around.target(execution_id)
+      const waiting = (execution?.record.waiting('file') ?? []) as FileRow[]
+      const isSame = (row: FileRow) => row.sha256 === sha256 && row.name === about.name && row.labware_id === whose.labware_id
+      const same = [...rows, ...waiting].find(isSame)
+      if (same) {
+        await persist()
+        return { row: same, isNew: false }
+      }
       try {
         if (rows.length >= mostFiles)
           throw new LabError('conflict', `execution ${execution_id} has ${rows.length} files, which is the limit; pack several into one`)
-        const at = this.#around.target(execution_id).execution?.now() ?? this.#around.now()
+        const at = execution?.now() ?? this.#around.now()
         const row: FileRow = { kind: 'file', at, ...about, bytes, sha256, from: 'person', ...whose }
         if (!(await this.#add(execution_id, row))) throw noRecord(execution_id)
         return { row, isNew: true }

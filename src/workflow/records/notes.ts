@@ -1,6 +1,7 @@
 // The notes that people add to the record of a run, while it is open and after it has ended.
 
 import { LabError } from '../../errors.ts'
+import type { RecordRow } from '../../events/run_record_file.ts'
 import { rowsOfRecord } from '../../events/run_record_reader.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import { addRow, type RowTarget } from './added_rows.ts'
@@ -30,7 +31,8 @@ export class Notes {
     const row = { kind: 'note', at: this.#options.now(), ...note }
     return this.#queue.run(async () => {
       await mustHaveRoom(execution_id, path)
-      if (await addRow(execution_id, row, this.#options.target(execution_id))) return
+      const isSame = ({ text, by }: RecordRow) => text === note.text && by === note.by
+      if (await addRow(execution_id, row, this.#options.target(execution_id), isSame)) return
       throw new LabError(
         'conflict',
         `the record of execution ${execution_id} is gone, so the note was not added; the execution was deleted`,

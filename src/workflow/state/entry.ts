@@ -1,9 +1,9 @@
 // The state of a run, as values with keys. The live values in memory are the ones that are written. Only an entry changes its value, and marks its
 // key for the next transaction, so the cost of a write depends on what has changed, not on the number of threads.
 
-import type { RunFiles } from '../../events/run_files.ts'
 import type { RunRecordFile } from '../../events/run_record_file.ts'
 import type { Change, StateSource } from '../../events/states.ts'
+import type { Attachments } from './attachments.ts'
 import { apart, type Often, oftenOf, restOf } from './parts.ts'
 import type { Kinds } from './run.ts'
 
@@ -24,8 +24,7 @@ export interface RunStates {
   drop(execution_id: string): void
   /** Returns the file of the run's record; without this function, no run has a record on the disk. */
   record?(execution_id: string): RunRecordFile
-  /** The files that are attached to runs. */
-  readonly files?: RunFiles | undefined
+  readonly attachments?: Attachments | undefined
 }
 
 /** Holds one value of a run, and is the only way to change it. */

@@ -1,8 +1,9 @@
 // The record of a run for its readers: rows of its actions, moves and values, written in the transactions of its state.
 
 import { createHash } from 'node:crypto'
-import type { RunFiles } from '../../events/run_files.ts'
+import { LabError } from '../../errors.ts'
 import type { RecordRow, RunRecordFile } from '../../events/run_record_file.ts'
+import type { Attachments } from './attachments.ts'
 import type { RunState } from './entry.ts'
 import type { RecordState } from './run.ts'
 
@@ -29,10 +30,13 @@ export type KeptValue = { value: unknown } | { sha256: string; bytes: number }
 
 const none: RecordState = { bytes: 0, actions: 0, moves: 0, values: 0, long_bytes: 0 }
 
+/** A file: `row` makes the members besides the content when the file is there; `isOver` says whether the run has ended by then. */
+type Attached = { bytes: number; row(): object; isOver(): boolean }
+
 export class RunRecord {
   readonly #state: RunState
-  /** The files of runs; without them, none is kept. */
-  files: RunFiles | undefined
+  /** Without these, no file is kept. */
+  attachments: Attachments | undefined
   #file: RunRecordFile | undefined
   #counts = { ...none }
   /** The kinds of rows that are being left out; of values also `long` and `short`, if the run has too many. */
@@ -94,14 +98,26 @@ export class RunRecord {
     this.#state.writeSoon()
   }
 
-  /**
-   * Keeps a file, and adds its row. Rejects as `RunFiles.take`, and does nothing for a run without a record. `row` makes the members besides the content when
-   * the file is there.
-   */
-  async attach(pieces: AsyncIterable<Uint8Array>, { bytes, row }: { bytes: number; row(): object }): Promise<void> {
-    if (!this.#file || !this.files) return
-    const { sha256, bytes: length } = await this.files.take(this.#file.execution_id, pieces, { bytes })
-    this.add({ kind: 'file', ...row(), bytes: length, sha256 })
+  /** Lists the rows of a kind that are not on the disk for certain. */
+  waiting(kind: string): RecordRow[] {
+    return this.#file?.waiting(kind) ?? []
+  }
+
+  /** Keeps a file, and adds its row. Rejects as `RunFiles.take` and `addRow`, and keeps nothing then; does nothing for a run without a record. */
+  async attach(pieces: AsyncIterable<Uint8Array>, { bytes, row, isOver }: Attached): Promise<void> {
+    if (!this.#file || !this.attachments) return
+    const { execution_id } = this.#file
+    const { files, addRow } = this.attachments
+    const { sha256, bytes: length, isNew } = await files.take(execution_id, pieces, { bytes, waits: true })
+    const whole: RecordRow = { kind: 'file', ...row(), bytes: length, sha256 }
+    if (!isOver()) return this.add(whole)
+    try {
+      if (await addRow(execution_id, whole)) return
+      throw new LabError('conflict', `the record of execution ${execution_id} is gone; the execution was deleted`)
+    } catch (error) {
+      if (isNew) await files.remove(execution_id, sha256)
+      throw error
+    }
   }
 
   /** Adds a value. Returns it as the row has it; undefined if the run has too many values already. */

@@ -57,6 +57,7 @@ export interface RunEvents {
 
 /** A run that publishes what happens in it. */
 export interface Publisher {
+  readonly isOver: boolean
   readonly execution_id: string
   readonly workflow: Workflow
   readonly environment: RunEnvironment

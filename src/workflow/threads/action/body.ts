@@ -92,6 +92,8 @@ export class BodyRun {
     return this.#outside(async () => {
       for (;;) {
         try {
+          const fetching = equipment.fetching?.(device)
+          if (fetching) await this.#fetched(device, fetching)
           await this.#thread.execution.gate.beforeMotion()
           const clear = toWork(this.#thread, device)
           if (clear) await clear
@@ -124,6 +126,14 @@ export class BodyRun {
           if (!(await this.#failed(operation, error))) return undefined
         }
       }
+    })
+  }
+
+  /** Waits until a device has given the files of its last operation. */
+  #fetched(device: string, fetching: Promise<void>): Promise<void> {
+    return this.#thread.control.wait<void>({ kind: 'device', what: `files from ${device}`, interruptedBy: 'abort' }, (resolve) => {
+      void fetching.then(resolve)
+      return () => {}
     })
   }
 

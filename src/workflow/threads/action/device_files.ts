@@ -1,7 +1,7 @@
 // The files that devices give with the results of operations.
 
 import type { DeviceFile } from '../../../devices/device.ts'
-import { messageOf } from '../../../errors.ts'
+import { LabError, messageOf } from '../../../errors.ts'
 import { safeFileName } from '../../../kit/file_name.ts'
 import { type BegunOperation, labwareIn } from '../record_rows.ts'
 import type { ActionRun } from './action.ts'
@@ -14,8 +14,11 @@ export async function attachFile(action: ActionRun, { operation, operation_id }:
     const { name, media_type, note, bytes, pieces } = file
     const about = { by: null, name: safeFileName(name), media_type, note, from: 'operation' }
     const what = { device_id, operation, operation_id, action_id, action_name: plan.name, thread_id: owner.thread_id }
-    await execution.record.attach(pieces, { bytes, row: () => ({ at: execution.now(), ...about, ...what, ...labwareIn(owner) }) })
+    const row = () => ({ at: execution.now(), ...about, ...what, ...labwareIn(owner) })
+    await execution.record.attach(pieces, { bytes, row, isOver: () => execution.isOver })
   } catch (error) {
+    // The service is stopping.
+    if (error instanceof LabError && error.code === 'stopping') return
     const message = `the file ${JSON.stringify(file.name.slice(0, 80))} that ${device_id} gave with ${operation} is not kept: ${messageOf(error)}`
     execution.events.incident('STORAGE', message, owner, { severity: 'WARNING', error })
   }
