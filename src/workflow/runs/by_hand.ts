@@ -1,4 +1,4 @@
-// What people do with the devices of open runs by hand, as the records of those runs keep it.
+// Rows about the devices that people stop, initialize and clear by hand, in the records of the open runs that use them.
 
 import { addDecision } from './decision.ts'
 import type { Execution } from './execution.ts'
