@@ -93,12 +93,10 @@ export const scenes: Record<string, Scene> = {
       },
       'benchd runs submit': async ({ shell }) => void (await shell.type('benchd devices unlock shaker-1; benchd devices init --all --yes')),
       'benchd runs follow': async (stage) => newestRun(stage),
-      'benchd runs emit': heldRun,
       'benchd runs attach': async (stage) => {
         await stage.shell.type('echo well,absorbance > absorbance.csv')
         await heldRun(stage)
       },
-      'benchd runs note': heldRun,
       'benchd workflows put': async ({ top, shell }) => tutorial(top, shell),
       'benchd incidents ack': async ({ shell, swap }) => {
         const { text } = await shell.type('benchd incidents list --json')
