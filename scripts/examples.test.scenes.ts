@@ -73,6 +73,7 @@ export const scenes: Record<string, Scene> = {
       swap('benchd demo --time-scale 1', 'benchd demo --time-scale 1 --port 0 >other 2>&1 &')
       swap('devices init --all', 'devices init --all --yes')
       swap('/media/stick', `${demo.home}/stick`)
+      swap('labware history P001', 'labware history plate')
       swap(' | man -l -', ' | head -n 1')
       swap('bioshake --pty', 'bioshake --pty >pty 2>&1 &')
       mkdirSync(`${demo.home}/stick`)
