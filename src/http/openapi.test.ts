@@ -12,7 +12,7 @@ import { meanings, parameters } from './openapi_words.ts'
 import { routes } from './routes.ts'
 
 type Reference = { $ref: string }
-type Parameter = { name: string; in: string; required: boolean; description?: string; schema: object }
+type Parameter = { name: string; in: string; required: boolean; description?: string; schema: { type?: string }; example?: unknown }
 type Operation = {
   operationId: string
   tags: string[]
@@ -111,6 +111,12 @@ test('every parameter of a path is declared once, required, and explained', asyn
       t.equal(description, parameters[name]?.description, `${path} ${name}`)
     }
   }
+})
+
+test('the example of a parameter has the type of its schema', async (t) => {
+  const parameters = all.flatMap(({ operation }) => operation.parameters ?? []).filter(({ example }) => example !== undefined)
+  t.ok(parameters.length > 0)
+  for (const { name, schema, example } of parameters) t.equal(typeof example, schema.type === 'integer' ? 'number' : schema.type, name)
 })
 
 test('no two paths are the same but for the names of their parameters', async (t) => {
