@@ -177,8 +177,10 @@ async function makePackage(version, folder) {
   const file = `${folder}/${version.name}-${version.commit}.deb`
   if (fs.existsSync(file)) return
   fs.mkdirSync(folder, { recursive: true })
+  // The version packs what was built of its own code, and nothing else.
+  const { BENCHD_DIST: _, ...env } = process.env
   await withCodeOf(version, (code, top) => {
-    const said = execFileSync('scripts/package', ['--out', top], { cwd: code, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+    const said = execFileSync('scripts/package', ['--out', top], { cwd: code, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
     fs.cpSync(said.trim().split('\n').at(-1), `${file}.new`)
     fs.renameSync(`${file}.new`, file)
   })
