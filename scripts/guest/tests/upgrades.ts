@@ -227,8 +227,10 @@ function lastSaid(unit: string): string {
   return execFileSync('journalctl', [`_SYSTEMD_INVOCATION_ID=${id}`, '--output', 'cat', '--no-pager'], { encoding: 'utf8' })
 }
 
+/** Drafts are left out, because a service that runs renames them. */
 function filesOf(folder: string): Map<string, Buffer> {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const all = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const files = all.filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))
   const paths = files.map(({ parentPath, name }) => `${parentPath}/${name}`).sort()
   return new Map(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path)]))
 }
