@@ -227,12 +227,20 @@ function lastSaid(unit: string): string {
   return execFileSync('journalctl', [`_SYSTEMD_INVOCATION_ID=${id}`, '--output', 'cat', '--no-pager'], { encoding: 'utf8' })
 }
 
-/** Drafts are left out, because a service that runs renames them. */
+/** A file that a running service removes or renames after it was listed is left out. */
 function filesOf(folder: string): Map<string, Buffer> {
-  const all = readdirSync(folder, { recursive: true, withFileTypes: true })
-  const files = all.filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const paths = files.map(({ parentPath, name }) => `${parentPath}/${name}`).sort()
-  return new Map(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path)]))
+  return new Map(paths.flatMap((path) => bytesOf(path).map((bytes) => [path.slice(folder.length + 1), bytes] as const)))
+}
+
+function bytesOf(path: string): [Buffer] | [] {
+  try {
+    return [readFileSync(path)]
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
 }
 
 function formatIn(path: string, bytes: Buffer): number {
