@@ -26,7 +26,7 @@ test('a form comes from the capabilities alone: units, limits, steps, and the va
       min: 200,
       max: 3000,
       step: 10,
-      initial: '200',
+      initial: '',
       hint: '200 to 3000 rpm',
     },
     { name: 'duration', label: 'duration (s)', kind: 'number', min: 1, max: 60, initial: '7' },

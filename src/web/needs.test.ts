@@ -103,7 +103,8 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   t.same(words({ incident: { i: { ...incident, detail: {}, severity: 'WARNING' } } }), [], 'a warning waits for nobody')
   const ofThread = { ...incident, detail: {}, thread_id: 't1', category: 'ACTION_FAILED' }
   t.equal(words({ incident: { i: ofThread }, thread: { t1: held } }).length, 1, 'an error is asked about once')
-  t.equal(words({ incident: { i: ofThread } }).length, 1)
+  const failed = { e1: { ...run, paused: null, ended_at: 5, status: 'FAILED' } }
+  t.equal(words({ incident: { i: { ...ofThread, execution_id: 'e1' } }, run: failed }).length, 1)
   t.end()
 })
 

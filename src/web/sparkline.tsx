@@ -39,11 +39,41 @@ export function Readings({ device_id }: { device_id: string }) {
   return (
     <p class={age_s > stale_s ? 'temperature stale' : 'temperature'}>
       <span>
-        {readingWords(newest)}
+        <Main reading={newest} />
+        <Trend readings={known ?? []} />
         {age_s > stale_s && ` · ${duration(age_s)} ago`}
       </span>
       <Line readings={known ?? [newest]} until={newest.at} />
     </p>
+  )
+}
+
+/** The temperature large, and its target and the other readings beside it. */
+function Main({ reading }: { reading: Reading }) {
+  const words = readingWords(reading)
+  const [, large, rest] = /^(\S+ °C)(.*)$/.exec(words) ?? [undefined, '', words]
+  return (
+    <>
+      <strong>{large}</strong>
+      {rest}
+    </>
+  )
+}
+
+/** The time over which a trend is told, s, and the change in °C that counts as one. */
+const trend_s = 60
+const trend_c = 0.5
+
+function Trend({ readings }: { readings: readonly Reading[] }) {
+  const last = readings.at(-1)
+  const before = last && readings.find(({ at }) => at >= last.at - trend_s)
+  if (typeof last?.temperature !== 'number' || typeof before?.temperature !== 'number') return null
+  const change = last.temperature - before.temperature
+  if (Math.abs(change) < trend_c) return null
+  return (
+    <span role="img" aria-label={change > 0 ? 'rising' : 'falling'}>
+      {change > 0 ? ' ↗' : ' ↘'}
+    </span>
   )
 }
 
