@@ -20,7 +20,7 @@ import {
   whyNot,
 } from './operations.tsx'
 import { Act } from './parts.tsx'
-import { Readings } from './sparkline.tsx'
+import { Readings, secondsTo } from './sparkline.tsx'
 import { ask, ends, isAllSimulated, isSilent, now, state, ticks } from './store.tsx'
 import {
   clockMinutes,
@@ -87,7 +87,8 @@ function Progress({ device }: { device: DeviceInfo }) {
   if (!operation) return null
   const phase = heatingPhase(device, state.value.reading[device_id])
   const end = ends.value[operation.operation_id] ?? ticks.value
-  const left = Math.max(0, (end - ticks.value) / 1000)
+  const heating_s = phase ? secondsTo(device.heating?.target, device_id) : 0
+  const left = Math.max(0, heating_s, (end - ticks.value) / 1000)
   const whole = Math.max(1, now.value / 1000 + left - operation.started)
   const done = operation.progress?.fraction ?? Math.min(1, Math.max(0, 1 - left / whole))
   const time = operation.ending ? 'ends early' : left > 0 ? `about ${duration(left)} left` : 'should end now'
@@ -107,14 +108,18 @@ function Progress({ device }: { device: DeviceInfo }) {
 /** What a person must know besides: heat, silence, a stop, a fault, and the outcome of the last operation. */
 function Notes({ device, can }: CardProps) {
   const { device_id, operation, fault, stopped, heating, may_still_be_on, last_operation } = device
-  const outcome = operation || fault || stopped ? undefined : outcomeOf(device)
+  // What the stop or the fault has ended is told with it; what began afterwards is told too.
+  const since = stopped?.again?.at ?? stopped?.at ?? fault?.since ?? 0
+  const outcome = operation || (last_operation?.started ?? 0) < since ? undefined : outcomeOf(device)
   const at = (seconds: number) => clockTime(seconds, now.value / 1000)
   return (
     <>
       {can?.features['uninterruptible'] && (
         <p class="hint">A stop does not end a running operation of this device: use its own red button.</p>
       )}
-      {heating && !operation && <p class="hint">{heatingWords(heating)}</p>}
+      {heating && !operation && (heating.is_lowest || state.value.reading[device_id]?.target !== heating.target) && (
+        <p class="hint">{heatingWords(heating)}</p>
+      )}
       {isSilent(device) && (
         <p class="fault">The device has not answered for {duration(state.value.time - device.heard_at!)}. Its state may be old.</p>
       )}
@@ -161,7 +166,7 @@ function Controls({ device, can }: CardProps) {
     hasFields(operation) ? openForm(device_id, operation.name) : press(startOperation(device, operation.name, {}))
   const outcome = outcomeOf(device)
   const remedy = isFree && !running && outcome?.isBad ? remedyIn(`${last_operation?.detail}`, operations) : undefined
-  const front = isFree ? operations.filter((one) => one !== remedy).slice(0, inFront) : []
+  const front = isFree ? operations.filter((one) => one !== remedy).slice(0, remedy ? inFront - 1 : inFront) : []
   const { device_id: openId, operation: openName } = opened.value ?? {}
   const form = openId === device_id ? operations.find(({ name }) => name === openName) : undefined
   return (
