@@ -105,7 +105,7 @@ function Progress({ device }: { device: DeviceInfo }) {
   )
 }
 
-/** What a person must know besides: heat, silence, a stop, a fault, and the outcome of the last operation. */
+/** The lines that a person must know besides: heat, silence, a stop, a fault, and the outcome of the last operation. */
 function Notes({ device, can }: CardProps) {
   const { device_id, operation, fault, stopped, heating, may_still_be_on, last_operation } = device
   // What the stop or the fault has ended is told with it; what began afterwards is told too.
@@ -206,7 +206,7 @@ function hasFields({ params }: Operation): boolean {
   return Object.keys((params as { properties?: object }).properties ?? {}).length > 0
 }
 
-/** What makes a device usable that is not initialized, was stopped or has a fault. */
+/** The buttons that make a device usable that is not initialized, was stopped or has a fault. */
 function NextSteps({ device, can, press }: CardProps & { press: Press }) {
   const { device_id, state: its } = device
   const isNext = needsInitializing(device) || its === 'faulted'
