@@ -65,7 +65,7 @@ export const Incident = v.strictObject({
   solved: v.optional(
     v.pipe(
       v.strictObject({ by: v.string(), timestamp: v.number(), text: v.string() }),
-      v.description('Who decided about the failure, when, and what; absent while nobody has'),
+      v.description('The person who decided about the failure, the time, and the decision; absent while nobody has decided'),
     ),
   ),
 })

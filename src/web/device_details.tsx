@@ -1,4 +1,4 @@
-// What a card shows on request: the last messages on the wire, and the values of the last operation.
+// The parts of a card that are read on request: the last messages on the wire, and the values of the last operation.
 
 import { useSignal } from '@preact/signals'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../clients/ts/benchd.ts'

@@ -1,4 +1,4 @@
-// What the cards and forms know of the operations of all devices: the capabilities, how often each was done here, and the sheet that is open.
+// The operations of all devices, as cards and forms use them: the capabilities, how often each was done here, and the open sheet.
 
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
