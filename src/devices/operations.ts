@@ -32,7 +32,8 @@ const Nothing = v.strictObject({})
  * `done` is the message of a good end. `leaves_on` returns what would continue if this process ended: the motion for
  * its duration, unless the instrument times it; or the heat until it is switched off or the device is halted. An `extension` goes
  * beyond the published API. An operation that is `held` lasts only while its caller renews it, and ends gently then. `goes_to` returns the
- * teachpoint to which it goes; the driver gets the way there. `sets` is the state of the door or the plate lock after a good end.
+ * teachpoint to which it goes; the driver gets the way there. `sets` is the state of the door or the plate lock after a good end; null where
+ * the instrument moves the door as it likes.
  */
 export const operations = {
   initialize: {
@@ -60,6 +61,7 @@ export const operations = {
     margin_seconds: 300,
     leaves_on: () => 'motion',
     done: ({ g, duration }: { g: number; duration: number }) => `spun at ${g} ×g for ${inSeconds(duration)}`,
+    sets: { door: null },
   },
   seal: {
     summary: 'Seal plate',
@@ -73,6 +75,7 @@ export const operations = {
     leaves_on: () => 'heat',
     done: ({ temperature, duration }: { temperature: number; duration: number }) =>
       `sealed at ${temperature} °C for ${inSeconds(duration)}`,
+    sets: { door: null },
   },
   peel: {
     summary: 'Peel the seal off a plate',
@@ -85,6 +88,7 @@ export const operations = {
     margin_seconds: 90,
     done: ({ parameter_set, adhere }: { parameter_set: number; adhere: number }) =>
       `peeled with parameter set ${parameter_set}, adhere ${adhere}`,
+    sets: { door: null },
   },
   stop: {
     summary: 'Emergency stop; latched until initialize. Not a safety function: it does not replace an emergency stop button',
@@ -233,7 +237,7 @@ type OperationShape = TaskShape & {
   leaves_on?(params: never): Leaves
   held?: Held
   goes_to?(params: never): string
-  sets?: Parts
+  sets?: { plate_lock?: Parts['plate_lock']; door?: Parts['door'] | null }
 }
 
 /** The state of the door and the plate lock; a member is absent while nobody knows it. */

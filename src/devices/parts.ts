@@ -6,12 +6,16 @@ export class KnownParts {
   known: Parts = {}
   #before: Parts = {}
 
-  /** Forgets what the operation will set: a lock that does not obey may stand anywhere. An initialization may move everything. */
+  /**
+   * Forgets what the operation will set: a lock that does not obey may stand anywhere. An initialization may move everything, and so may an operation
+   * of which only the program behind the device knows what it does.
+   */
   begin(name: string): void {
     const { plate_lock, door } = this.known
-    const sets = rowOf(name)?.sets ?? {}
+    const row = rowOf(name)
+    const sets = row?.sets ?? {}
     this.#before = this.known
-    if (name === 'initialize') this.forget()
+    if (name === 'initialize' || !row) this.forget()
     else this.known = { ...(plate_lock && !('plate_lock' in sets) && { plate_lock }), ...(door && !('door' in sets) && { door }) }
   }
 
@@ -22,7 +26,8 @@ export class KnownParts {
 
   /** Notes what an operation that has ended well has set. */
   done(name: string): void {
-    this.known = { ...this.known, ...rowOf(name)?.sets }
+    const { plate_lock, door } = rowOf(name)?.sets ?? {}
+    this.known = { ...this.known, ...(plate_lock && { plate_lock }), ...(door && { door }) }
   }
 
   /** Forgets everything: while the connection was lost, somebody may have moved it. */

@@ -90,4 +90,10 @@ test('the plate lock is known after it was locked, not while a lock fails, and n
   t.same(await parts(), { plate_lock: 'unlocked' }, 'a refusal moves nothing')
   await post('initialize')
   t.same(await parts(), {})
+  const ofSealer = async () => ((await ask('GET', '/api/devices/sealer-1')).body as { parts: object }).parts
+  await ask('POST', '/api/devices/sealer-1/initialize')
+  await ask('POST', '/api/devices/sealer-1/open')
+  t.same(await ofSealer(), { door: 'open' })
+  await ask('POST', '/api/devices/sealer-1/seal', { json: { temperature: 100, duration: 1 } })
+  t.same(await ofSealer(), {}, 'a seal moves the shuttle')
 })
