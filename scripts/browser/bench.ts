@@ -58,6 +58,23 @@ export function button(within: Page | Locator, name: string): Locator {
   return within.getByRole('button', { name, exact: true })
 }
 
+/** The button of a card that would move the device: of one that is ready its first operation, of any other *Initialize*. */
+export function motionButton(card: Locator): Locator {
+  return card.getByRole('button', { name: /^(Initialize|Shake)$/ })
+}
+
+/** Opens the form of an operation of a device, from its card or from the menu of the card, and returns the sheet. */
+export async function openForm(page: Page, device_id: string, operation: string): Promise<Locator> {
+  const its = card(page, device_id)
+  await its.getByText('ready', { exact: true }).waitFor()
+  const inFront = button(its, operation)
+  if (!(await inFront.isVisible())) await button(its, `More of ${device_id}`).click()
+  await inFront.click()
+  const sheet = page.getByRole('dialog', { name: `${operation} · ${device_id}` })
+  await sheet.waitFor()
+  return sheet
+}
+
 /** The card of something that waits for a person. */
 export function needOf(page: Page, name?: RegExp): Locator {
   return page.getByRole('region', { name: 'Needs you' }).getByRole('article', { ...(name && { name }) })

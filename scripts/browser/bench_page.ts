@@ -4,7 +4,23 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
-import { type Bench, button, card, desk, goTo, holdToContinue, ids, needOf, openBench, phone, seen, small, widthOf } from './bench.ts'
+import {
+  type Bench,
+  button,
+  card,
+  desk,
+  goTo,
+  holdToContinue,
+  ids,
+  motionButton,
+  needOf,
+  openBench,
+  openForm,
+  phone,
+  seen,
+  small,
+  widthOf,
+} from './bench.ts'
 
 export type Check = (bench: Bench) => Promise<void>
 
@@ -55,15 +71,19 @@ export const benchPageChecks: Record<string, Check> = {
     await shaker.getByText(/^\d+\.\d °C/).waitFor()
     await shaker.getByText('ready', { exact: true }).waitFor()
     await bench.ask('POST', '/api/devices/shaker-1/lock_plate')
-    await shaker.getByRole('button', { name: 'Shake', exact: true }).click()
-    await shaker.getByLabel('speed (rpm)', { exact: true }).fill('500')
-    await shaker.getByLabel('duration (s)', { exact: true }).fill('600')
-    await shaker.getByRole('button', { name: 'Start' }).click()
+    const sheet = await openForm(page, 'shaker-1', 'Shake')
+    await sheet.getByLabel('speed (rpm)', { exact: true }).fill('500')
+    await sheet.getByLabel('duration (s)', { exact: true }).fill('600')
+    const { y, height } = (await button(sheet, 'Start').boundingBox())!
+    assert.ok(y > 66 && y + height <= 480, 'Start is in view')
+    await button(sheet, 'Start').click()
+    await sheet.waitFor({ state: 'detached' })
     await shaker.getByText(/\d+:\d\d left/).waitFor()
     await shaker.getByRole('button', { name: 'End early: Shake' }).click()
-    await shaker.getByText(/ended after [\d.]+ s of 600 s/).waitFor()
-    await shaker.getByText('ready', { exact: true }).waitFor()
-    await shaker.getByRole('button', { name: 'Start' }).click()
+    await shaker.getByText(/ended after [\d.]+ s of 600 s/i).waitFor()
+    // The form has the last values, and Enter starts.
+    await openForm(page, 'shaker-1', 'Shake')
+    await page.keyboard.press('Enter')
     await shaker.getByText(/\d+:\d\d left/).waitFor()
     await shaker.getByRole('button', { name: 'Stop', exact: true }).click()
     await shaker.getByText('stopped', { exact: true }).waitFor()
@@ -73,10 +93,9 @@ export const benchPageChecks: Record<string, Check> = {
     await bench.ask('POST', '/api/devices/shaker-1/initialize')
     const page = await bench.open('/')
     const shaker = card(page, 'shaker-1')
-    await shaker.getByText('ready', { exact: true }).waitFor()
-    await shaker.getByRole('button', { name: 'Shake', exact: true }).click()
-    await shaker.getByLabel('speed (rpm)', { exact: true }).fill('99999')
-    await shaker.getByRole('button', { name: 'Start' }).click()
+    const sheet = await openForm(page, 'shaker-1', 'Shake')
+    await sheet.getByLabel('speed (rpm)', { exact: true }).fill('99999')
+    await button(sheet, 'Start').click()
     await shaker.getByText(/speed \(rpm\) must be from/).waitFor()
   },
 
@@ -106,8 +125,10 @@ export const benchPageChecks: Record<string, Check> = {
     await bench.ask('POST', '/api/sim/devices/shaker-1/faults', { fault: 'jam' })
     const page = await bench.open('/')
     const shaker = card(page, 'shaker-1')
-    await shaker.getByRole('button', { name: 'Shake', exact: true }).click()
-    await shaker.getByRole('button', { name: 'Start' }).click()
+    const sheet = await openForm(page, 'shaker-1', 'Shake')
+    await sheet.getByLabel('speed (rpm)', { exact: true }).fill('500')
+    await sheet.getByLabel('duration (s)', { exact: true }).fill('10')
+    await button(sheet, 'Start').click()
     const need = needOf(page, /Fault on shaker-1/)
     await need.waitFor()
     assert.match(await page.title(), /^\(\d+\) benchd$/)
@@ -263,7 +284,7 @@ export const benchPageChecks: Record<string, Check> = {
     await card(page, 'shaker-1').waitFor()
     await bench.restart(async () => {
       await page.getByText(/no connection for/).waitFor()
-      assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true)
+      assert.equal(await motionButton(card(page, 'shaker-1')).isDisabled(), true)
       assert.equal(await button(page, 'STOP ALL').isDisabled(), false)
     })
     await page.locator('[data-link=live]').waitFor()
@@ -273,7 +294,7 @@ export const benchPageChecks: Record<string, Check> = {
     const { api_key, key_id } = await bench.ask('POST', '/api/keys', { name: 'short-lived', scope: 'read' })
     const page = await bench.open(`/#k=${api_key}`, { withKey: false })
     await card(page, 'shaker-1').waitFor()
-    assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true, 'a key that may only read')
+    assert.equal(await motionButton(card(page, 'shaker-1')).isDisabled(), true, 'a key that may only read')
     await bench.ask('DELETE', `/api/keys/${key_id}`)
     await page.getByText('wrong, expired or revoked').waitFor()
     await page.getByLabel('API key').waitFor()
@@ -287,7 +308,7 @@ export const benchPageChecks: Record<string, Check> = {
       const page = await bench.open('/', { width: width_px, height })
       await card(page, 'arm-1').waitFor()
       if (width_px === 800) {
-        await page.getByRole('button', { name: 'Set temperature' }).first().waitFor()
+        await button(card(page, 'shaker-1'), 'Shake').waitFor()
         assert.ok(Number(await page.evaluate('document.documentElement.scrollHeight')) <= height, 'four devices need no scrolling')
       }
       for (const screen of screens) {
@@ -330,6 +351,7 @@ export const benchPageChecks: Record<string, Check> = {
   },
 
   async 'no screen has a finding of axe, light on a desk or dark on a phone, and every target is large enough for a finger'(bench) {
+    await bench.ask('POST', '/api/devices/shaker-1/initialize')
     for (const dark of [false, true]) {
       const page = await bench.open('/', { dark, ...(dark && { width: 390, height: 844 }) })
       await card(page, 'arm-1').waitFor()
@@ -337,7 +359,7 @@ export const benchPageChecks: Record<string, Check> = {
       for (const screen of [...screens, `runs/${execution_id}`]) {
         await goTo(page, screen)
         await page.getByRole('main').locator('section, article').first().waitFor()
-        if (screen === 'bench') await card(page, 'shaker-1').getByRole('button', { name: 'Shake', exact: true }).click()
+        if (screen === 'bench') await openForm(page, 'shaker-1', 'Shake')
         if (screen === 'teach') await button(page, 'pad_1').click()
         assert.deepEqual(await findingsOf(page), [], `${screen}, ${dark ? 'dark' : 'light'}`)
         assert.deepEqual(await smallTargets(page), [], screen)

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { bridgeTo, reader, writeProgram } from '../../src/testing/bridges.ts'
-import { openBench, pressTwice, seen } from './bench.ts'
+import { openBench, openForm, pressTwice, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 export const bridgeChecks: Record<string, Check> = {
@@ -21,20 +21,21 @@ export const bridgeChecks: Record<string, Check> = {
       await card.getByText('ready', { exact: true }).waitFor()
       // The program answers one of its readings with a word, which is no number: the others are there all the same.
       await card.getByText('22.5 °C · pressure 1013.25 mbar, target 1000 mbar').waitFor()
-      await card.getByRole('button', { name: 'Read', exact: true }).click()
-      const wavelength = card.getByLabel('wavelength (nm)', { exact: true })
+      const read = await openForm(page, 'reader-1', 'Read')
+      const wavelength = read.getByLabel('wavelength (nm)', { exact: true })
       await wavelength.fill('200')
       await card.getByRole('button', { name: 'Start' }).click()
       await card.getByText('wavelength (nm) must be from 230 to 1000').waitFor()
       await wavelength.fill('999')
       await card.getByRole('button', { name: 'Start' }).click()
-      await seen(page, /the door is open/i)
+      await seen(card, /Read (was refused|failed): .*the door is open/i)
+      await openForm(page, 'reader-1', 'Read')
       await wavelength.fill('450')
       await card.getByRole('button', { name: 'Start' }).click()
       await card.getByText('Values of the last operation').click()
       await card.getByText(/"absorbance": \[\s+0.25,\s+0.45/).waitFor()
-      await card.getByRole('button', { name: 'Wait', exact: true }).click()
-      await card.getByLabel('duration', { exact: true }).fill('30')
+      const wait = await openForm(page, 'reader-1', 'Wait')
+      await wait.getByLabel('duration', { exact: true }).fill('30')
       await card.getByRole('button', { name: 'Start' }).click()
       await card.getByText('half of it').waitFor()
       await card.getByRole('button', { name: 'Stop', exact: true }).click()
@@ -45,7 +46,7 @@ export const bridgeChecks: Record<string, Check> = {
       await card.getByText('disconnected', { exact: true }).waitFor()
       await card.getByText('stopped', { exact: true }).waitFor()
       await card.getByRole('button', { name: 'Initialize' }).click()
-      await page.getByText(/describes itself otherwise.*“Accept” of reader-1/).waitFor()
+      await card.getByText(/describes itself otherwise.*“Accept” of reader-1/).waitFor()
       await pressTwice(card, 'Accept the new description of reader-1')
       await page.getByText(/accepted/i).waitFor()
       await card.getByRole('button', { name: 'Initialize' }).click()

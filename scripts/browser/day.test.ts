@@ -8,7 +8,7 @@ import { table } from '../../src/cli/commands.ts'
 /** The request, as the page's code names it, and what a scene presses or reads. */
 type OnPage = readonly [request: string, pressed: string]
 
-const form: OnPage = ['performOperation', "{ name: 'Shake'"]
+const form: OnPage = ['performOperation', "'shaker-1', 'Shake'"]
 
 const onPage: Record<string, OnPage> = {
   ...{ status: ['live', 'data-link=live'], top: ['live', 'data-link=live'], 'devices list': ['device', "'shaker-1'"] },

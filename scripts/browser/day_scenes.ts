@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { standing, workflowOf } from '../../src/testing/documents.ts'
-import { type Bench, button, downloaded, goTo, needOf, pressTwice } from './bench.ts'
+import { type Bench, button, card, downloaded, goTo, needOf, pressTwice } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const threads = { plate: { ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'note' }] } }
@@ -58,10 +58,16 @@ export const dayChecks: Record<string, Check> = {
   async 'a device is reserved and released, a teachpoint made, deleted and undone, the topology unloaded and loaded'(bench) {
     await endRuns(bench)
     const page = await bench.open('/')
+    const more = button(page, 'More of shaker-1')
+    await more.click()
     await button(page, 'Reserve shaker-1').click()
-    await page.getByText(/reserved by page/).waitFor()
+    await card(page, 'shaker-1')
+      .getByText(/reserved by page/)
+      .waitFor()
     await button(page, 'Release shaker-1').click()
     await button(page, 'Reserve shaker-1').waitFor()
+    await page.keyboard.press('Escape')
+    assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'More of shaker-1', 'the menu gives the focus back')
     await goTo(page, 'teach')
     await page.getByLabel('New teachpoint').fill('pad_day')
     await page.getByRole('button', { name: /^Create/ }).click()

@@ -17,7 +17,7 @@ const slowly = { timeout: 600_000 }
 const screens: Record<string, (page: Page) => Promise<unknown>> = {
   run: (page) => seen(page.getByRole('list', { name: 'Threads' }), 'worked on at sealer-1', slowly),
   async bench(page) {
-    for (const name of ['Shake', 'Seal', 'Centrifuge']) await button(page, name).waitFor()
+    for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1']) await button(page, `More of ${id}`).waitFor()
   },
   runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
   deck: (page) => seen(page.getByRole('region', { name: 'Positions' }), 'pad_1'),

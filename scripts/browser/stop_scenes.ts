@@ -4,7 +4,21 @@ import assert from 'node:assert/strict'
 import type { Page, Request } from 'playwright-core'
 import { startChild } from '../bench/child.ts'
 import type { Demo } from '../bench/servers/demo.ts'
-import { answered, type Bench, button, card, desk, holdToContinue, ids, launchChromium, phone, seen, small, widthOf } from './bench.ts'
+import {
+  answered,
+  type Bench,
+  button,
+  card,
+  desk,
+  holdToContinue,
+  ids,
+  launchChromium,
+  motionButton,
+  phone,
+  seen,
+  small,
+  widthOf,
+} from './bench.ts'
 import type { Check } from './bench_page.ts'
 import { cuttable } from './trouble_scenes.ts'
 
@@ -53,7 +67,7 @@ export const stopChecks: Record<string, Check> = {
       await page.reload()
       await page.getByText(asks).waitFor()
       await page.locator('[data-link=live]').waitFor()
-      assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true)
+      assert.equal(await motionButton(card(page, 'shaker-1')).isDisabled(), true)
       assert.equal(stops(), 0, 'neither the one that was withdrawn nor that of before the reload')
       await (await placeOf(page))('asked')
       await button(page, 'Stop all').click()

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { answered, button, card, downloaded, goTo, needOf, phone, seen, small, widthOf } from './bench.ts'
+import { answered, button, card, downloaded, goTo, motionButton, needOf, phone, seen, small, widthOf } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 /** Every character that a name may have, markup and quotes among them. */
@@ -11,7 +11,7 @@ const longText = 'The arm is where nobody has taught it to be. '.repeat(2300)
 
 const device = {
   ...{ type: 'shaker', is_initialized: true, driver: 'bioshake', simulated: true, state: 'ready', operation: null, last_operation: null },
-  ...{ fault: null, stopped: null, heard_at: null, identity: null, lock: null },
+  ...{ fault: null, stopped: null, heard_at: null, identity: null, lock: null, parts: {} },
 }
 
 function tooMuch(): [kind: string, id: string, value: object][] {
@@ -160,7 +160,7 @@ export const troubleChecks: Record<string, Check> = {
     await card(page, 'shaker-1').waitFor()
     await page.evaluate('goAway()')
     await page.getByText(/no connection for/).waitFor()
-    assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true)
+    assert.equal(await motionButton(card(page, 'shaker-1')).isDisabled(), true)
     await page.evaluate('const now = performance.now; performance.now = () => now.call(performance) + 3600e3')
     await page.getByText(/no connection for 36\d\d s/).waitFor()
     await page.getByRole('button', { name: 'STOP ALL' }).click()
@@ -217,8 +217,9 @@ export const troubleChecks: Record<string, Check> = {
     const page = await bench.open('/', { prepare: (page) => streams(page, [shown]) })
     await bench.ask('POST', '/api/devices/shaker-1/stop')
     await card(page, 'shaker-1').getByRole('button', { name: 'Lock plate', exact: true }).click()
-    await card(page, 'shaker-1').getByRole('button', { name: 'Start' }).click()
-    await page.getByText(/shaker-1 is stopped by now, and was shown as ready; the demo asked it to stop/).waitFor()
+    await card(page, 'shaker-1')
+      .getByText(/shaker-1 is stopped by now, and was shown as ready; the demo asked it to stop/)
+      .waitFor()
     await page.context().close()
     for (const operation of ['initialize', 'unlock_plate']) await bench.ask('POST', `/api/devices/shaker-1/${operation}`)
   },

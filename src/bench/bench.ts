@@ -15,6 +15,7 @@ import { Leases } from '../devices/leases.ts'
 import { Ledger } from '../devices/ledger.ts'
 import { OperationHistory } from '../devices/operation_history.ts'
 import { OperationJournal } from '../devices/operation_journal.ts'
+import { Presets } from '../devices/presets.ts'
 import { Readings } from '../devices/readings.ts'
 import { Registry } from '../devices/registry.ts'
 import type { LabError } from '../errors.ts'
@@ -74,6 +75,8 @@ export type Bench = {
   /** The readings of the devices in the last hour. */
   readings: Readings
   teachpoints: Teachpoints
+  /** The parameters of operations that people saved under a name. */
+  presets: Presets
   keys: Keys
   /** The pairing requests of programs that want a key. */
   pairing: Pairing
@@ -169,6 +172,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const latches = opened('latches', await openLatches(data_dir, { clock, report }))
   const descriptions = opened('descriptions', await Descriptions.open(data_dir, { clock, report }))
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
+  const presets = await Presets.open(data_dir, report)
   const journal = opened('journal', await OperationJournal.open(data_dir, report))
   const teachpoints = opened('teachpoints', await Teachpoints.open({ folder: data_dir, report }))
   const keys = opened('keys', await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
@@ -224,7 +228,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
-  const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load, readings })
+  const bench = benchOf({ ...shown, ...hidden, backups, presets, notifier, fleet, long_requests, simulations, load, readings })
   return bench
 }
 

@@ -10,6 +10,8 @@ import { Halts } from './halts.ts'
 import { DeviceLatch } from './latch.ts'
 import { LeftOn } from './left_on.ts'
 import type { OperationRun } from './operation_run.ts'
+import type { Leaves } from './operations.ts'
+import { KnownParts } from './parts.ts'
 
 type Known = Pick<Configured, 'device_id' | 'simulated' | 'on_restart' | 'driven'>
 
@@ -17,6 +19,7 @@ export class Condition {
   readonly latch: DeviceLatch
   readonly leftOn: LeftOn
   readonly halts: Halts
+  readonly parts = new KnownParts()
   isInitialized = false
   /** Whether it was initialized or stopped since the service began. */
   isTouched = false
@@ -96,6 +99,24 @@ export class Condition {
     if (!this.halts.isOwed) return
     this.halts.disown()
     next?.halts.owe()
+  }
+
+  /** Notes what an operation will move and leave on, before its first byte. Rejects as `LeftOn.before` does. */
+  beginning(name: string, leaves_on: Leaves, heats_to: number | null): Promise<void> {
+    this.parts.begin(name)
+    return this.leftOn.before(name, leaves_on, heats_to)
+  }
+
+  /** An operation was refused: nothing was moved. */
+  refused(): Promise<void> {
+    this.parts.refused()
+    return this.leftOn.refused()
+  }
+
+  /** Notes what an operation that has ended well has moved and left on. */
+  done(name: string, leaves_on: Leaves): void {
+    this.parts.done(name)
+    this.leftOn.after(leaves_on)
   }
 
   /** The device is being initialized. */
@@ -226,6 +247,7 @@ export class Condition {
    * it is to be left. Rejects when it does not acknowledge that it was halted.
    */
   async connected(): Promise<void> {
+    this.parts.forget()
     if (this.halts.isOwed) await this.#mustBeHalted(unheard)
     else if (this.#unhaltable) {
       if (this.leftOn.fromBefore && !this.isInitialized) this.#suspect('stop', new LabError('device_failed', unstoppable), true)

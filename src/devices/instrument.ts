@@ -118,7 +118,7 @@ export class Instrument {
 
   info(): DeviceInfo {
     const { driver, simulated } = this.#configured
-    const { latch, leftOn } = this.condition
+    const { latch, leftOn, parts } = this.condition
     return {
       ...{ ...this.summary(), driver, simulated },
       state: this.state,
@@ -127,7 +127,7 @@ export class Instrument {
       fault: latch.fault,
       stopped: latch.stop,
       may_still_be_on: this.mayStillBeOn,
-      heating: leftOn.heating,
+      ...{ heating: leftOn.heating, parts: parts.known },
       heard_at: this.#configured.driven?.wire.heard_at ?? null,
       identity: this.#presence?.identity ?? null,
       lock: this.lock.shown,
@@ -183,20 +183,20 @@ export class Instrument {
         await this.#presence?.mustBeTheOne()
         await this.condition.mustHaveHeard()
       }
-      await this.condition.leftOn.before(name, leaves_on, heats_to)
+      await this.condition.beginning(name, leaves_on, heats_to)
       run.signal.throwIfAborted()
       try {
         const driving = name === 'initialize' ? this.#initialize(device, run.signal) : drive(device, run, { destination, ...asking })
         run.isDriven(() => device.end!())
         await run.end(driving, asking.deadline)
       } catch (error) {
-        if (isRefusal(error)) await this.condition.leftOn.refused()
+        if (isRefusal(error)) await this.condition.refused()
         throw error
       }
       const lowest = leaves_on === 'no heat' ? this.#configured.driven?.profile.lowest_set_point : undefined
       if (lowest !== undefined)
         run.done = `the ${this.#configured.type} cannot switch its heater off. Its set point is now ${lowest} °C, the lowest.`
-      this.condition.leftOn.after(leaves_on)
+      this.condition.done(name, leaves_on)
     })
     return endMotion ? performed.finally(endMotion) : performed
   }

@@ -32,7 +32,8 @@ const Nothing = v.strictObject({})
  * `done` is the message of a good end. `leaves_on` returns what would continue if this process ended: the motion for
  * its duration, unless the instrument times it; or the heat until it is switched off or the device is halted. An `extension` goes
  * beyond the published API. An operation that is `held` lasts only while its caller renews it, and ends gently then. `goes_to` returns the
- * teachpoint to which it goes; the driver gets the way there.
+ * teachpoint to which it goes; the driver gets the way there. `sets` is the state of the door or the plate lock after a good end; null where
+ * the instrument moves the door as it likes.
  */
 export const operations = {
   initialize: {
@@ -60,6 +61,7 @@ export const operations = {
     margin_seconds: 300,
     leaves_on: () => 'motion',
     done: ({ g, duration }: { g: number; duration: number }) => `spun at ${g} ×g for ${inSeconds(duration)}`,
+    sets: { door: null },
   },
   seal: {
     summary: 'Seal plate',
@@ -73,6 +75,7 @@ export const operations = {
     leaves_on: () => 'heat',
     done: ({ temperature, duration }: { temperature: number; duration: number }) =>
       `sealed at ${temperature} °C for ${inSeconds(duration)}`,
+    sets: { door: null },
   },
   peel: {
     summary: 'Peel the seal off a plate',
@@ -85,6 +88,7 @@ export const operations = {
     margin_seconds: 90,
     done: ({ parameter_set, adhere }: { parameter_set: number; adhere: number }) =>
       `peeled with parameter set ${parameter_set}, adhere ${adhere}`,
+    sets: { door: null },
   },
   stop: {
     summary: 'Emergency stop; latched until initialize. Not a safety function: it does not replace an emergency stop button',
@@ -93,10 +97,38 @@ export const operations = {
     margin_seconds: 10,
     done: () => 'stopped',
   },
-  open: { summary: 'Open door or lid', params: Nothing, typical_seconds: 5, margin_seconds: 30, done: () => 'open' },
-  close: { summary: 'Close door or lid', params: Nothing, typical_seconds: 5, margin_seconds: 30, done: () => 'closed' },
-  lock_plate: { summary: 'Lock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate locked' },
-  unlock_plate: { summary: 'Unlock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate unlocked' },
+  open: {
+    summary: 'Open door or lid',
+    params: Nothing,
+    typical_seconds: 5,
+    margin_seconds: 30,
+    done: () => 'open',
+    sets: { door: 'open' },
+  },
+  close: {
+    summary: 'Close door or lid',
+    params: Nothing,
+    typical_seconds: 5,
+    margin_seconds: 30,
+    done: () => 'closed',
+    sets: { door: 'closed' },
+  },
+  lock_plate: {
+    summary: 'Lock plate',
+    params: Nothing,
+    typical_seconds: 3,
+    margin_seconds: 30,
+    done: () => 'plate locked',
+    sets: { plate_lock: 'locked' },
+  },
+  unlock_plate: {
+    summary: 'Unlock plate',
+    params: Nothing,
+    typical_seconds: 3,
+    margin_seconds: 30,
+    done: () => 'plate unlocked',
+    sets: { plate_lock: 'unlocked' },
+  },
   set_temperature: {
     summary: 'Set the target temperature, or switch the heater off; answers before the temperature is reached',
     params: v.strictObject({ temperature: quantityOrOff('°C', 'Target temperature, or null for no heat') }),
@@ -205,7 +237,11 @@ type OperationShape = TaskShape & {
   leaves_on?(params: never): Leaves
   held?: Held
   goes_to?(params: never): string
+  sets?: { plate_lock?: Parts['plate_lock']; door?: Parts['door'] | null }
 }
+
+/** The state of the door and the plate lock; a member is absent while nobody knows it. */
+export type Parts = { plate_lock?: 'locked' | 'unlocked'; door?: 'open' | 'closed' }
 
 /** The effect that continues when this process ends; `no heat` if the operation has ended the heat. */
 export type Leaves = 'motion' | 'heat' | 'no heat' | undefined

@@ -140,6 +140,13 @@ export const DeviceInfo = v.strictObject({
   fault: v.nullable(Fault),
   stopped: described(v.nullable(Stopped), 'The callers who stopped the device first and last, and when; null unless a stop is latched'),
   heating: described(v.nullable(Heating), 'The heat that was switched on here and not off since; null without any'),
+  parts: described(
+    v.strictObject({
+      plate_lock: v.optional(v.picklist(['locked', 'unlocked'])),
+      door: v.optional(described(v.picklist(['open', 'closed']), 'The door or the lid')),
+    }),
+    'As the last operation here left them; a member is absent while the service does not know: before that, and after an initialization or a lost connection',
+  ),
   heard_at: described(
     v.nullable(UnixSeconds),
     'When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire',

@@ -62,6 +62,12 @@ export const Incident = v.strictObject({
   detail: v.pipe(v.record(v.string(), v.unknown()), v.description('The members of this category')),
   timestamp: v.pipe(v.number(), v.description('Unix time of its event'), v.metadata({ unit: 's' })),
   acknowledged: v.pipe(v.nullable(v.strictObject({ by: v.string(), timestamp: v.number() })), v.description('Only marks it')),
+  solved: v.optional(
+    v.pipe(
+      v.strictObject({ by: v.string(), timestamp: v.number(), text: v.string() }),
+      v.description('The person who decided about the failure, the time, and the decision; absent while nobody has decided'),
+    ),
+  ),
 })
 export type Incident = v.InferOutput<typeof Incident>
 
@@ -146,6 +152,13 @@ export class Incidents {
     this.#keep(acknowledged)
     await this.written()
     return acknowledged
+  }
+
+  /** Notes a decision about the failures that these incidents report, unless one was noted before. */
+  solve(isIts: (incident: Incident) => boolean, { by, text }: { by: string; text: string }): void {
+    const solved = { by, text, timestamp: this.#options.now() }
+    for (const incident of this.list())
+      if (!incident.solved && !incident.acknowledged && isIts(incident)) this.#keep({ ...incident, solved })
   }
 
   /** Forgets those of an execution, when the execution itself is removed; on the card when this resolves. Rejects with `storage`. */

@@ -10,6 +10,8 @@ export const auditWords: Readonly<Record<string, Words>> = {
   ...{ stopAll: 'Stopped|stop every device', acceptDescription: 'Accepted|accept the new description of {device_id}' },
   ...{ clearDeviceFault: 'Cleared|clear the fault of {device_id}', releaseDevice: 'Released|release {device_id}' },
   leaseDevice: 'Reserved|reserve {device_id}[ for {ttl_s} s][: {note}]',
+  putPreset: 'Saved|save the preset {preset} for {operation} of {device_id}',
+  deletePreset: 'Deleted|delete the preset {preset} for {operation} of {device_id}',
   endOperation: 'Asked|ask for an early end of {operation_name}[ of {device_id}]',
   renewOperation: 'Renewed|renew the hold on {operation_name}[ of {device_id}]',
   createTeachpoint: 'Added|add the teachpoint {name}[ of {device_id}]',

@@ -86,6 +86,7 @@ const state: Record<string, { fate: Fate; but?: Record<string, Fate> }> = {
   'keys.json': { fate: 'set aside' },
   'latches.json': { fate: 'set aside' },
   'leases.json': { fate: 'set aside' },
+  'presets.json': { fate: 'set aside' },
   'workflows.json': { fate: 'set aside' },
   'labware.json': { fate: 'set aside' },
   'durations.json': { fate: 'set aside' },
@@ -189,6 +190,7 @@ async function work(t: Test, { ask, bench }: TestedBench): Promise<void> {
   await ask('PUT', '/api/workflows/patient', { json: patient })
   await post('/api/submissions', { workflow: 'patient', run_mode: 'LIVE' }, 202)
   await ask('PUT', '/api/devices/sealer-1/lock', { json: { owner: 'somebody', ttl_s: 3600 } })
+  await ask('PUT', `${shaker}/presets/shake/gentle`, { json: { params: { speed: 300 } } })
   await post('/api/stop', {}, 200)
   bench.hub.incident('OTHER', 'something happened')
   await bench.hub.remove('another')

@@ -43,6 +43,7 @@ test('a device tells what it is, what it does, and what is latched on it', async
     stopped: null,
     may_still_be_on: false,
     heating: null,
+    parts: {},
     lock: null,
   })
   t.match((await ask('GET', '/api/devices/robot-1')).body, {

@@ -40,6 +40,13 @@ export const deviceRoutes: Route<Rooms>[] = [
       return json(instrument.info())
     },
   }),
+  route('GET', '/api/capabilities', {
+    operation_id: 'listCapabilities',
+    summary: 'List the capabilities of all devices',
+    scope: 'read',
+    success: { description: 'In the order of the configuration', schema: v.strictObject({ devices: v.array(Capabilities) }) },
+    handle: ({ rooms }) => json({ devices: rooms.registry.all().map((instrument) => instrument.capabilities()) }),
+  }),
   route('GET', `${path}/capabilities`, {
     operation_id: 'getDeviceCapabilities',
     summary: 'Get device capabilities',

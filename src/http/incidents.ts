@@ -121,8 +121,10 @@ function lateCall<Body>({ name, summary, body, verdict, said }: LateCall<Body>):
     handle({ rooms, c, param, body }) {
       const { incident_id } = rooms.hub.incidents.get(param('incident_id'))
       const its = body()
-      const call = rooms.runs.runtime.decideLateCall(incident_id, verdict(its), c.get('principal').name)
-      return json({ success: true, message: said(call, its) })
+      const { name: by } = c.get('principal')
+      const message = said(rooms.runs.runtime.decideLateCall(incident_id, verdict(its), by), its)
+      rooms.hub.incidents.solve((incident) => incident.incident_id === incident_id, { by, text: message })
+      return json({ success: true, message })
     },
   })
 }

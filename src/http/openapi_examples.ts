@@ -77,6 +77,8 @@ export const examples: Record<string, Example> = {
   createKey: { body: { name: 'notebook', scope: 'operate' } },
   requestKey: { body: { app_name: 'notebook', scope: 'operate' } },
   approveKeyRequest: { body: { expires_at: 2_000_000_000 } },
+  putPreset: { parameters: { operation: 'shake', preset: 'gentle' }, body: { params: { speed: 300, duration: 60 } } },
+  deletePreset: { parameters: { operation: 'shake', preset: 'gentle' } },
   leaseDevice: { body: { owner: 'Night shift', note: 'belt is off', ttl_s: 3600 } },
   createBackup: { body: { with_keys: false, with_events: false } },
   rotateKey: { body: { overlap_s: 3600 } },

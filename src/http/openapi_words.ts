@@ -27,6 +27,8 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   device_id: { description: 'Id of the device, as in the list of devices', schema: Id },
   name: { description: 'Name of the teachpoint, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },
   reading: { description: 'Name of the reading, as in the capabilities of the device', schema: v.string() },
+  operation: { description: 'Name of the operation, as in the capabilities of the device', schema: v.string() },
+  preset: { description: 'Name of the preset, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },
   operation_id: { description: 'Id of the operation, from the header `Operation-Id`', schema: v.string() },
   workflow_name: { description: 'Name of the workflow', schema: Id },
   submission_id: { description: 'Id of the submission', schema: v.string() },

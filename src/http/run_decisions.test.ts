@@ -34,7 +34,13 @@ test('each verb of a run and of a thread leaves one row, in the transaction of i
   await before.breaks('shaker-1', 'no_reply')
   await before.heldAgain('plate', 'DEVICE_OP')
   await before.mends('shaker-1')
+  const failure = async () => {
+    const { incidents } = await before.get<{ incidents: { category: string; solved?: object }[] }>('/api/incidents')
+    return incidents.find(({ category }) => category !== 'OTHER')
+  }
+  t.notOk((await failure())?.solved)
   t.equal((await before.recover(thread_id, 'RETRY')).status, 200)
+  t.match((await failure())?.solved, { by: 'key to admin', timestamp: Number, text: 'Retried shake of plate at shaker-1' })
   const { steps } = await before.until('a step', async () => {
     const found = await before.get<{ steps: { step_id: string }[] }>('/api/operator/steps')
     return found.steps.length > 0 && found

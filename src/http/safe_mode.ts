@@ -14,6 +14,8 @@ const movesNothing = new Set([
   'clearDeviceFault',
   'leaseDevice',
   'releaseDevice',
+  'putPreset',
+  'deletePreset',
   'createTeachpoint',
   'importTeachpoints',
   'updateTeachpoint',

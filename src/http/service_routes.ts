@@ -11,6 +11,7 @@ import { keyRoutes } from './keys.ts'
 import { metricRoutes } from './metrics.ts'
 import { notifyRoutes } from './notify.ts'
 import { operationRoutes } from './operations.ts'
+import { presetRoutes } from './presets.ts'
 import { selfCareRoutes } from './self_care.ts'
 import { simulationRoutes } from './simulation.ts'
 import { systemRoutes } from './system.ts'
@@ -23,6 +24,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...deviceRoutes,
   ...deviceCommandRoutes,
   ...operationRoutes,
+  ...presetRoutes,
   ...teachpointRoutes,
   ...eventRoutes,
   ...simulationRoutes,

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
+import type { Hub } from '../events/hub.ts'
 import { described } from '../kit/described.ts'
 import { Barcode } from '../kit/name.ts'
 import { addDecision, recoveryIn } from '../workflow/runs/decision.ts'
@@ -13,7 +14,7 @@ import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { askArm } from '../workflow/whereabouts.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
-type Rooms = { runs: Runs }
+type Rooms = { hub: Hub; runs: Runs }
 
 const route = routesOf<Rooms>('runs')
 
@@ -22,6 +23,8 @@ type Verb<Body> = {
   summary: string
   description?: string
   body?: v.GenericSchema<unknown, Body>
+  /** Whether it decides about the error that holds the thread, which its incidents report. */
+  solves?: true
   /** Carries the command out. */
   tell(thread: LabwareThread, body: Body, rooms: Rooms): Told | Promise<Told>
 }
@@ -53,6 +56,7 @@ export const threadRoutes: Route<Rooms>[] = [
     summary: 'Stop a thread',
     description:
       'The thread ends when its current action has ended, and its labware stays where it is. A thread that an error holds is aborted.',
+    solves: true,
     tell: (thread) =>
       thread.control.stop() ? { message: 'it stops', text: `Stopped the thread ${thread.name}` } : { message: 'it is stopping already' },
   }),
@@ -70,6 +74,7 @@ export const threadRoutes: Route<Rooms>[] = [
       by: v.optional(described(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), 'With RETRY: the person who makes the move')),
       arm_is_off: v.optional(described(v.boolean(), 'With `by`: your word that the power of the arm is off')),
     }),
+    solves: true,
     tell(thread, { decision, on, by, arm_is_off }) {
       const its = recoveryIn(thread, decision, { on, by })
       recover(thread, decision, { on, by, arm_is_off })
@@ -99,7 +104,7 @@ export const threadRoutes: Route<Rooms>[] = [
   }),
 ]
 
-function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<Body>): Route<Rooms> {
+function verb<Body = unknown>({ name, summary, description, body, solves, tell }: Verb<Body>): Route<Rooms> {
   return route<Body>('POST', `/api/threads/:thread_id/${name}`, {
     operation_id: name === 'placed' || name === 'removed' ? `labware${name[0]!.toUpperCase()}${name.slice(1)}` : `${name}Thread`,
     summary,
@@ -117,7 +122,11 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
       if (thread.isOver) throw new LabError('conflict', `thread ${thread.name} has ended: it is ${thread.status.current}`)
       const { message, text, decision = name } = await tell(thread, given, rooms)
       const by = c.get('principal').name
-      if (text !== undefined) addDecision(thread.execution, { by, decision, text, params: given as object }, thread)
+      if (text !== undefined) {
+        addDecision(thread.execution, { by, decision, text, params: given as object }, thread)
+        const { thread_id } = thread.following ?? thread
+        if (solves) rooms.hub.incidents.solve((incident) => incident.thread_id === thread_id, { by, text })
+      }
       return json({ success: true, message })
     },
   })

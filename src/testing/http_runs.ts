@@ -11,7 +11,6 @@ import { readStates } from '../events/states_reader.ts'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
 import type { Blocker } from '../workflow/runs/explanation.ts'
 import type { ExecutionSnapshot, ShownThread } from '../workflow/snapshot.ts'
-import { decisionsAt } from '../workflow/threads/recovery.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
 import { severalArms, standing, workflowOf } from './documents.ts'
 import { atTheEnd, openTestBench, type Reply, type TestedBench } from './http.ts'
@@ -191,7 +190,10 @@ export class Scripted {
   /** Resolves when an error holds the thread again, at this site. */
   heldAgain(name: string, site: 'MOVE' | 'DEVICE_OP'): Promise<ShownThread> {
     const isThere = ({ thread_name, status, decisions }: ShownThread) =>
-      thread_name === name && status === 'PAUSED' && decisions.join() === decisionsAt(site).join()
+      thread_name === name &&
+      status === 'PAUSED' &&
+      decisions.includes('ABORT_THREAD') &&
+      decisions.includes('ABORT_ACTION') === (site === 'DEVICE_OP')
     return this.until(`${name} at ${site}`, async () => (await this.snapshot()).threads.find(isThere))
   }
 

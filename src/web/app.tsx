@@ -14,6 +14,7 @@ import { NewRunScreen } from './screens/new_run.tsx'
 import { RunScreen } from './screens/run.tsx'
 import { RunsScreen } from './screens/runs.tsx'
 import { SystemScreen } from './screens/system.tsx'
+import { SolvedLines } from './solved_lines.tsx'
 import { StopButton, StopNotes } from './stop.tsx'
 import {
   bench,
@@ -173,6 +174,7 @@ function Needs() {
       </p>
       {isOver && <p class="notice">The task of this link waits no longer: it was answered, or its time is over.</p>}
       {all.length > 0 && <NeedCards all={all} />}
+      <SolvedLines />
     </>
   )
 }

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { bodyOf, fieldsOf, takesNull, titled } from './forms.ts'
+import { bodyOf, fieldsOf, mostUsedFirst, remedyIn, takesNull, targetsOf, titled } from './forms.ts'
 
 const params = {
   type: 'object',
@@ -26,7 +26,7 @@ test('a form comes from the capabilities alone: units, limits, steps, and the va
       min: 200,
       max: 3000,
       step: 10,
-      initial: '200',
+      initial: '',
       hint: '200 to 3000 rpm',
     },
     { name: 'duration', label: 'duration (s)', kind: 'number', min: 1, max: 60, initial: '7' },
@@ -56,6 +56,43 @@ test('a number that may be null is a number in the form, and an empty field is n
   t.match(fields, [{ name: 'temperature', kind: 'number', required: true }])
   t.throws(() => bodyOf(fields, { temperature: '' }), { message: 'temperature must be a number' })
   t.same([takesNull(warm, 'temperature'), takesNull(warm, 'speed'), takesNull(operation, 'speed')], [true, false, false])
+  t.end()
+})
+
+test('a field begins with the last value, else with the target that is set, else with the default of the device, else empty', (t) => {
+  const params = {
+    properties: { temperature: { type: 'number', minimum: 50 }, set: { type: 'integer', default: 4 }, pressure: { type: 'number' } },
+  }
+  const press = { ...operation, params }
+  const initials = (...known: (Record<string, unknown> | undefined)[]) => fieldsOf(press, {}, ...known).map(({ initial }) => initial)
+  const targets = targetsOf(
+    { heating: { target: 165, is_lowest: false } },
+    { at: 1, temperature: 20, target: null, others: { pressure: { value: 1, target: 900, unit: 'mbar' } } },
+  )
+  t.same(initials(), ['', '4', ''], 'never the minimum')
+  t.same(initials(undefined, targets), ['165', '4', '900'])
+  t.same(initials({ temperature: 170, set: 2 }, targets), ['170', '2', '900'])
+  t.same(initials({ temperature: null }, targets), ['165', '4', '900'], 'heat that was switched off is no value')
+  t.same(targetsOf({ heating: null }, undefined), { temperature: undefined })
+  t.end()
+})
+
+test('the most used operations come first, and the main ones among those that nobody has used', (t) => {
+  const all = ['lock_plate', 'unlock_plate', 'set_temperature', 'shake'].map((name) => ({ name }))
+  const names = (usage: { operation: string; times: number }[]) => mostUsedFirst(all, usage).map(({ name }) => name)
+  t.same(names([]), ['shake', 'lock_plate', 'unlock_plate', 'set_temperature'])
+  t.same(names([{ operation: 'set_temperature', times: 2 }]), ['set_temperature', 'shake', 'lock_plate', 'unlock_plate'])
+  t.end()
+})
+
+test('the remedy that a refusal names is an operation without parameters that the device has', (t) => {
+  const lock = { ...operation, name: 'lock_plate', params: {} }
+  const heat = { ...operation, name: 'set_temperature', params: { required: ['temperature'] } }
+  const remedy = (sentence: string, all = [operation, heat, lock]) => remedyIn(sentence, all)?.name
+  t.equal(remedy('the plate is not locked; lock the plate first (lock_plate)'), 'lock_plate')
+  t.equal(remedy('its plate is locked; unlock_plate first'), undefined, 'another operation')
+  t.equal(remedy('it is cold; set_temperature first'), undefined, 'a value is needed')
+  t.equal(remedy('the plate is not locked; lock_plate first', [operation]), undefined)
   t.end()
 })
 

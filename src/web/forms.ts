@@ -1,6 +1,6 @@
 // Makes forms from the capabilities of a device: a field for each parameter, with unit, limits and initial value.
 
-import type { Capabilities } from '../clients/ts/benchd.ts'
+import type { Capabilities, DeviceInfo, Reading } from '../clients/ts/benchd.ts'
 
 export type Field = {
   name: string
@@ -40,11 +40,14 @@ export function titled(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** Makes the fields of an operation, in the order of its schema. `last` are the previous values. */
+/**
+ * Makes the fields of an operation, in the order of its schema. A field begins with the value of the first of `known` that has one, else with the
+ * default of the device, else empty: never with its minimum, which may be harmful.
+ */
 export function fieldsOf(
   { params }: Capabilities['operations'][number],
   limits: Capabilities['limits'],
-  last: Record<string, unknown> = {},
+  ...known: (Record<string, unknown> | undefined)[]
 ): Field[] {
   const { properties = {}, required = [] } = params as Schema
   return Object.entries(properties).map(([name, schema]) => {
@@ -55,7 +58,8 @@ export function fieldsOf(
       step = schema.multipleOf,
     } = limits[name] ?? {}
     const kind = kindOf(schema)
-    const initial = last[name] ?? schema.default ?? (kind === 'number' ? min : kind === 'choice' ? schema.enum?.[0] : '')
+    const found = known.map((values) => values?.[name]).find((value) => value !== undefined && value !== null)
+    const initial = found ?? schema.default ?? (kind === 'choice' ? schema.enum?.[0] : '')
     const range = min !== undefined && max !== undefined ? `${min} to ${max}${unit ? ` ${unit}` : ''}` : undefined
     return {
       name,
@@ -70,6 +74,36 @@ export function fieldsOf(
       ...(range && { hint: range }),
     }
   })
+}
+
+/** Returns the targets that are set on a device, by the name of the parameter that sets them. */
+export function targetsOf({ heating }: Pick<DeviceInfo, 'heating'>, reading: Reading | undefined): Record<string, unknown> {
+  const others = Object.entries(reading?.others ?? {}).map(([name, { target }]) => [name, target])
+  return { temperature: reading?.target ?? heating?.target, ...Object.fromEntries(others) }
+}
+
+/** The main operations of instruments, which come first among those that nobody has used yet. */
+const usual = ['shake', 'seal', 'peel', 'centrifuge']
+
+/** Sorts operations by how often each was done on the device, then as the device lists them. */
+export function mostUsedFirst<Operation extends { name: string }>(
+  operations: readonly Operation[],
+  usage: readonly { operation: string; times: number }[],
+): Operation[] {
+  const times = (name: string) => usage.find(({ operation }) => operation === name)?.times ?? 0
+  const isUsual = (name: string) => Number(usual.includes(name))
+  return [...operations].sort((a, b) => times(b.name) - times(a.name) || isUsual(b.name) - isUsual(a.name))
+}
+
+/** Returns the operation without parameters that a refusal or a failure names as its remedy, such as `lock_plate`; undefined if it names none. */
+export function remedyIn<Operation extends Capabilities['operations'][number]>(
+  sentence: string,
+  operations: readonly Operation[],
+): Operation | undefined {
+  return operations.find(
+    ({ name, params }) =>
+      name.includes('_') && ((params as Schema).required ?? []).length === 0 && new RegExp(`\\b${name}\\b`).test(sentence),
+  )
 }
 
 /** Whether an operation takes null for a parameter. */

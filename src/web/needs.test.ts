@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { emptyState, type State } from '../clients/ts/benchd.ts'
 import { requestOf } from './need.ts'
-import { initializing, needsOf, uninitialized } from './needs.ts'
+import { initializing, needsOf, solvedOf, uninitialized } from './needs.ts'
 import { reminders } from './tasks.ts'
 
 const device = (state: string, fault: object | null = null) => ({ device_id: 'sealer-1', state, fault }) as never
@@ -103,7 +103,8 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   t.same(words({ incident: { i: { ...incident, detail: {}, severity: 'WARNING' } } }), [], 'a warning waits for nobody')
   const ofThread = { ...incident, detail: {}, thread_id: 't1', category: 'ACTION_FAILED' }
   t.equal(words({ incident: { i: ofThread }, thread: { t1: held } }).length, 1, 'an error is asked about once')
-  t.equal(words({ incident: { i: ofThread } }).length, 1)
+  const failed = { e1: { ...run, paused: null, ended_at: 5, status: 'FAILED' } }
+  t.equal(words({ incident: { i: { ...ofThread, execution_id: 'e1' } }, run: failed }).length, 1)
   t.end()
 })
 
@@ -233,6 +234,48 @@ test('a run on simulators offers nothing that would move the instrument of the s
   const inTheWay = (kind: 'device_fault' | 'simulator_fault') => initializing({ kind, device_id: 'sealer-1' }, devices)
   t.match(inTheWay('device_fault'), [{ label: 'Initialize sealer-1' }])
   t.same(inTheWay('simulator_fault'), [])
+  t.end()
+})
+
+test('a failure that is over is no need but a line, which says who solved it and leaves out every order', (t) => {
+  const failed = {
+    ...{ incident_id: 'i', message: 'seal failed: remove the plate', severity: 'ERROR', category: 'ACTION_FAILED', timestamp: 1 },
+    ...{ thread_id: 't1', execution_id: 'e1', detail: { device: 'sealer-1' } },
+  }
+  const run = (status: string, ended_at: number | null) => ({ e1: { workflow_name: 'seal', status, ended_at, paused: null } })
+  const seen = (parts: object) => {
+    const state = stateOf({ incident: { i: failed }, run: run('IN_PROGRESS', null), ...parts })
+    return [needsOf(state).map(({ title }) => title), solvedOf(state).map(({ at, text }) => `${at} ${text}`)]
+  }
+  const over = 'Action failed at sealer-1 in seal: over'
+  t.same(seen({ thread: { t1: held } }), [['plate is held by an error in seal'], []], 'it holds its thread')
+  t.same(seen({ thread: { t1: { ...held, status: 'MOVING', decisions: [] } } }), [[], [`1 ${over}`]], 'its thread goes on')
+  t.same(seen({ run: run('COMPLETED', 9) }), [[], [`1 ${over}`]])
+  t.same(seen({ run: run('FAILED', 9) }), [['Incident'], []], 'the labware of a run that failed stands somewhere')
+  const solved = { ...failed, solved: { by: 'ann', timestamp: 7, text: 'Retried' } }
+  t.same(seen({ incident: { i: solved }, run: run('FAILED', 9) }), [[], ['7 Action failed at sealer-1 in seal: solved by ann']])
+  const link = { ...failed, category: 'DEVICE_LINK', thread_id: null, execution_id: null, detail: { device_id: 'sealer-1' } }
+  t.same(seen({ incident: { i: link }, device: { 'sealer-1': device('ready') } }), [[], ['1 Device link at sealer-1: over']])
+  t.same(seen({ incident: { i: link }, device: { 'sealer-1': device('disconnected') } }), [['sealer-1 is disconnected'], []])
+  t.same(seen({ incident: { i: { ...link, category: 'STORAGE' } } }), [['Incident'], []], 'nothing tells that it is over')
+  t.same(seen({ incident: { i: { ...solved, severity: 'INFO' } } }), [[], []], 'what waited for nobody is no line either')
+  t.end()
+})
+
+test('a late device call that holds a thread can be given time or cut off at the card of its thread', (t) => {
+  const late = {
+    ...{ incident_id: 'i', message: 'm', severity: 'ERROR', category: 'RECOVERABLE_TIMEOUT', timestamp: 1 },
+    ...{ thread_id: 't1', execution_id: 'e1', detail: {} },
+  }
+  const labels = (decisions: string[], more: object = {}) => {
+    const at = { ...held, decisions, retry_on: [], retry_by: [], retry_by_if_off: [] }
+    const [need, ...others] = needsOf(stateOf({ thread: { t1: at }, incident: { i: { ...late, ...more } } }))
+    t.same(others, [])
+    return need?.decisions.map(({ label }) => label)
+  }
+  t.same(labels(['CONTINUE', 'ABORT_THREAD']), ['More time', 'Abort call', 'Continue', 'Abort thread'])
+  t.same(labels(['RETRY', 'CONTINUE', 'ABORT_THREAD']), ['Retry', 'Continue', 'Abort thread'], 'another error holds it')
+  t.same(labels(['CONTINUE', 'ABORT_THREAD'], { solved: { by: 'ann', timestamp: 2, text: 't' } }), ['Continue', 'Abort thread'])
   t.end()
 })
 

@@ -1,6 +1,7 @@
 // Finds everything that waits for a person, worst first, with the possible decisions and their consequences.
 
 import { type DeviceInfo, type Incident, ifState, type ListBlockersResponse, type State, type Thread } from '../clients/ts/benchd.ts'
+import { titled } from './forms.ts'
 import type { Decision, Need } from './need.ts'
 import { steps } from './tasks.ts'
 import { decisionLabels, sentence } from './words.ts'
@@ -165,7 +166,15 @@ function threads(state: State): Need[] {
           since,
           severe: true,
           href,
-          decisions: possibleFirst([...remediesAt(its), ...here.slice(0, 1), ...byPerson, ...ifOff, ...elsewhere, ...here.slice(1)]),
+          decisions: possibleFirst([
+            ...remediesAt(its),
+            ...aboutItsLateCall(one, state),
+            ...here.slice(0, 1),
+            ...byPerson,
+            ...ifOff,
+            ...elsewhere,
+            ...here.slice(1),
+          ]),
         },
       ]
     }
@@ -261,16 +270,54 @@ function runs({ run }: State): Need[] {
   })
 }
 
-function incidents({ incident, device, thread }: State): Need[] {
+function incidents(state: State): Need[] {
+  const { incident, device, thread } = state
   const isShownElsewhere = ({ thread_id, category, detail }: Incident) =>
     (thread_id !== null && (thread[thread_id]?.decisions.length ?? 0) > 0) ||
     (category === 'DEVICE_LINK' && device[String(detail['device_id'])]?.state === 'disconnected')
   return Object.values(incident)
-    .filter(
-      (one) => (isLateCall(one) || one.severity === 'ERROR' || one.severity === 'CRITICAL') && !isSafeMode(one) && !isShownElsewhere(one),
-    )
+    .filter((one) => isForPeople(one) && !isSafeMode(one) && !isShownElsewhere(one) && !isOver(one, state))
     .sort((a, b) => b.timestamp - a.timestamp)
     .map(incidentNeed)
+}
+
+function isForPeople(one: Incident): boolean {
+  return isLateCall(one) || one.severity === 'ERROR' || one.severity === 'CRITICAL'
+}
+
+/** The failures that hold a thread: they are over when the thread goes on, or has ended. */
+const holding: ReadonlySet<Incident['category']> = new Set([
+  ...(['ACTION_FAILED', 'MOVE_FAILED', 'DEVICE_INIT_FAILED', 'DEVICE_BUSY_EXHAUSTED', 'RECOVERABLE_TIMEOUT', 'BARCODE_MISMATCH'] as const),
+  ...(['VARIABLE_RESOLUTION', 'VARIABLE_VALIDATION', 'CO_LABWARE_TIMEOUT', 'AUTO_SPAWN_FAILED', 'UNRESOLVABLE_DEADLOCK'] as const),
+])
+
+/** Whether nobody has to do anything about an incident any more. */
+function isOver({ category, solved, thread_id, execution_id, detail }: Incident, { thread, run, device }: State): boolean {
+  if (solved) return true
+  if (category === 'SYSTEM_STALL') return execution_id !== null && (run[execution_id]?.ended_at ?? null) !== null
+  const at = device[String(detail['device_id'])]
+  if (category === 'DEVICE_LINK') return at !== undefined && at.state !== 'disconnected'
+  if (thread_id === null || !holding.has(category)) return false
+  const its = thread[thread_id]
+  if (its) return its.status !== 'PAUSED'
+  // A thread that has ended otherwise left its labware where it was.
+  return execution_id === null || (run[execution_id]?.status ?? 'COMPLETED') === 'COMPLETED'
+}
+
+export type Solved = { incident_id: string; at: number; text: string }
+
+/** Lists the incidents that nobody has acknowledged and whose failures are over, the newest first, each in one line without its orders. */
+export function solvedOf(state: State): Solved[] {
+  return Object.values(state.incident)
+    .filter((one) => isForPeople(one) && !isSafeMode(one) && isOver(one, state))
+    .sort((a, b) => b.timestamp - a.timestamp)
+    .map(({ incident_id, category, timestamp, execution_id, detail, solved }) => {
+      const what = titled(category.toLowerCase())
+      const where = detail['device'] ?? detail['device_id']
+      const run = execution_id && state.run[execution_id]?.workflow_name
+      const text = `${what}${where ? ` at ${where}` : ''}${run ? ` in ${run}` : ''}: ${solved ? `solved by ${solved.by}` : 'over'}`
+      return { incident_id, at: solved?.timestamp ?? timestamp, text }
+    })
 }
 
 function isLateCall({ category }: Incident): boolean {
@@ -279,6 +326,13 @@ function isLateCall({ category }: Incident): boolean {
 
 /** The extra time for a late call per press, in s. */
 const more_s = 120
+
+/** Lists what else can be decided about the device call that holds a thread because it takes too long; nothing where another error holds the thread. */
+function aboutItsLateCall({ thread_id, decisions }: Thread, { incident }: State): Decision[] {
+  if (decisions.some((decision) => decision !== 'CONTINUE' && decision !== 'ABORT_THREAD')) return []
+  const late = Object.values(incident).findLast((one) => one.thread_id === thread_id && isLateCall(one) && !one.solved)
+  return late ? aboutLateCall(late).filter(({ label }) => label !== 'Mark as done') : []
+}
 
 /** Lists the decisions about a late device call. */
 function aboutLateCall({ incident_id }: Incident): Decision[] {

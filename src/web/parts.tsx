@@ -11,7 +11,7 @@ import { bench, refusal, send } from './store.tsx'
 type ActProps = {
   label: string
   onPress: () => unknown
-  kind?: 'main' | 'danger' | 'quiet' | undefined
+  kind?: 'main' | 'plain' | 'danger' | 'quiet' | undefined
   name?: string
   why?: string | undefined
   /** Whether it only reads, so that a key of scope read may press it. */
@@ -64,8 +64,10 @@ type DecisionsProps = { decisions: readonly Decision[]; href?: string | undefine
 export function Decisions({ decisions, href }: DecisionsProps) {
   return (
     <ul class="decisions">
-      {decisions.map((decision) => (
-        <li key={decision.label}>{decision.asks ? <Asking decision={decision} /> : <Deciding decision={decision} />}</li>
+      {decisions.map((decision, i) => (
+        <li key={decision.label}>
+          {decision.asks ? <Asking decision={decision} isFirst={i === 0} /> : <Deciding decision={decision} isFirst={i === 0} />}
+        </li>
       ))}
       {href && href !== location.hash && (
         <li>
@@ -79,12 +81,12 @@ export function Decisions({ decisions, href }: DecisionsProps) {
   )
 }
 
-type DecidingProps = { decision: Decision; why?: string | undefined; onPress?: () => unknown }
+type DecidingProps = { decision: Decision; isFirst: boolean; why?: string | undefined; onPress?: () => unknown }
 
-function Deciding({ decision, why = decision.why, onPress = () => send(decision.request) }: DecidingProps) {
+function Deciding({ decision, isFirst, why = decision.why, onPress = () => send(decision.request) }: DecidingProps) {
   return (
     <>
-      <Act label={decision.label} kind={decision.danger ? 'danger' : 'main'} why={why} onPress={onPress} />
+      <Act label={decision.label} kind={decision.danger ? 'danger' : isFirst ? 'main' : 'plain'} why={why} onPress={onPress} />
       <span>{why ?? decision.consequence}</span>
     </>
   )
@@ -94,7 +96,7 @@ function Deciding({ decision, why = decision.why, onPress = () => send(decision.
  * A decision with a field: Enter, which a scanner also sends, presses its button. The next scan begins in an empty field, and a second Enter
  * sends nothing.
  */
-function Asking({ decision }: { decision: Decision }) {
+function Asking({ decision, isFirst }: Pick<DecidingProps, 'decision' | 'isFirst'>) {
   const typed = useSignal('')
   const text = typed.value.trim()
   const press = () => {
@@ -114,7 +116,7 @@ function Asking({ decision }: { decision: Decision }) {
         value={typed.value}
         onInput={(event) => (typed.value = event.currentTarget.value)}
       />
-      <Deciding decision={decision} why={text ? decision.why : 'Scan or type the barcode first.'} onPress={press} />
+      <Deciding decision={decision} isFirst={isFirst} why={text ? decision.why : 'Scan or type the barcode first.'} onPress={press} />
     </form>
   )
 }
@@ -126,11 +128,19 @@ type FormProps = {
   onSend: (values: Record<string, string>) => unknown
   why?: string | undefined
   extra?: ComponentChildren
+  /** Holds what is typed, for a caller that reads or sets it. */
+  of?: Signal<Record<string, string>>
+}
+
+/** Returns the initial values of fields. */
+export function initialOf(fields: readonly Field[]): Record<string, string> {
+  return Object.fromEntries(fields.map(({ name, initial }) => [name, initial]))
 }
 
 /** A form of fields with its button; a number has buttons for its steps on a touch screen. */
-export function Form({ fields, submit, prefix, onSend, why, extra }: FormProps) {
-  const values = useSignal<Record<string, string>>(Object.fromEntries(fields.map(({ name, initial }) => [name, initial])))
+export function Form({ fields, submit, prefix, onSend, why, extra, of }: FormProps) {
+  const own = useSignal(initialOf(fields))
+  const values = of ?? own
   const trouble = useSignal('')
   const busy = useSignal(false)
   const set = (name: string, value: string) => {
@@ -182,7 +192,8 @@ function Input({ field: { label, kind, choices, min, max, step, hint }, id, valu
   const change = (event: Event) => onChange((event.currentTarget as HTMLInputElement).value)
   const by = step ?? stepFor(min, max)
   const nudge = (sign: number) => {
-    const next = Math.min(max ?? Number.POSITIVE_INFINITY, Math.max(min ?? Number.NEGATIVE_INFINITY, Number(value || min || 0) + sign * by))
+    const from = value === '' ? (min ?? 0) : Number(value) + sign * by
+    const next = Math.min(max ?? Number.POSITIVE_INFINITY, Math.max(min ?? Number.NEGATIVE_INFINITY, from))
     onChange(String(Number(next.toFixed(6))))
   }
   return (

@@ -14,7 +14,7 @@ import {
 import { Tabs } from './browser_tabs.tsx'
 import { whyNoKey } from './key_dialog.tsx'
 import type { Request } from './need.ts'
-import { needsOf } from './needs.ts'
+import { needsOf, solvedOf } from './needs.ts'
 import { RepeatedStop, type Stop, type StopAnswer } from './repeated_stop.ts'
 import { ring } from './sound.tsx'
 import { refusedStop, takenStop } from './stop_words.ts'
@@ -47,6 +47,7 @@ export const route = signal(routeOf(location.hash))
 /** The seconds of a simulated instrument in one real second. */
 export const timeScale = signal(1)
 export const needs = computed(() => needsOf(state.value))
+export const solved = computed(() => solvedOf(state.value))
 /** Keyed by `operation_id`: the end of the running operation in `ticks`, from the seconds left when it was first seen. */
 export const ends = signal<Record<string, number>>({})
 

@@ -7,7 +7,19 @@ import {
   threadTransitions,
   workflowTransitions,
 } from '../workflow/state/statuses.ts'
-import { clockTime, duration, eventSentence, onPage, readingWords, runWord, sentence, threadWord } from './words.ts'
+import {
+  clockTime,
+  duration,
+  eventSentence,
+  heatingPhase,
+  onPage,
+  outcomeOf,
+  partWords,
+  readingWords,
+  runWord,
+  sentence,
+  threadWord,
+} from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
   return { event_name: `${entity_type}.${entity_id}.${status}`, execution_id: 'e', timestamp: 1, entity_type, entity_id, status, context }
@@ -118,5 +130,40 @@ test('a run says how many of its threads wait for a person', (t) => {
   t.equal(wordOf({ needs_person_count: 3 }), 'needs a person')
   t.equal(wordOf({ needs_person_count: 3, paused: { at: 1, reason: 'manual' } }), 'paused')
   t.equal(wordOf({ status: 'COMPLETED', ended_at: 2, open_count: 0 }), 'completed')
+  t.end()
+})
+
+test('the last outcome is a whole sentence, and a refusal names the buttons of the card', (t) => {
+  const device_id = 'shaker-1'
+  const last = (more: object) =>
+    outcomeOf({ device_id, last_operation: { operation: 'shake', started: 1, ended: 2, detail: null, ...more } as never })
+  t.equal(outcomeOf({ device_id, last_operation: null }), undefined)
+  t.same(last({ result: { success: true, message: 'shaker-1 shook at 500 rpm for 5 s' } }), {
+    text: 'Shook at 500 rpm for 5 s.',
+    isBad: false,
+    at: 2,
+  })
+  const detail = 'shaker-1: the plate is not locked (the lock is unlocked); lock the plate first (lock_plate)'
+  t.same(last({ detail, reason: 'interlock' }), {
+    text: 'Shake was refused: the plate is not locked (the lock is unlocked); lock the plate first.',
+    isBad: true,
+    at: 2,
+  })
+  t.match(last({ detail: 'shaker-1: its plate is not locked; lock_plate first', reason: 'device_failed', ended: null }), {
+    text: 'Shake failed: its plate is not locked; “Lock plate” first.',
+    at: 1,
+  })
+  t.end()
+})
+
+test('a card says how far a device has heated, and what is known of its door and its plate lock', (t) => {
+  const heating = { target: 165, is_lowest: false }
+  const at = (temperature: number | null) => ({ at: 1, temperature, target: null })
+  t.equal(heatingPhase({ heating }, at(117.6)), 'heating, 118 of 165 °C')
+  for (const reading of [at(164), at(null), undefined]) t.equal(heatingPhase({ heating }, reading), undefined)
+  t.equal(heatingPhase({ heating: null }, at(20)), undefined)
+  t.same(partWords({ type: 'shaker', parts: {} }), [])
+  t.same(partWords({ type: 'shaker', parts: { plate_lock: 'locked', door: 'closed' } }), ['plate locked', 'closed'])
+  t.same(partWords({ type: 'centrifuge', parts: { door: 'open' } }), ['door open'])
   t.end()
 })

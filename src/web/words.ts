@@ -1,6 +1,7 @@
 // Texts of the page: states, times, durations, and a sentence for each event.
 
 import type { DeviceInfo, ExecutionSummary, Reading, RuntimeEvent, Thread } from '../clients/ts/benchd.ts'
+import { titled } from './forms.ts'
 
 export const deviceWords: Record<DeviceInfo['state'], { word: string; mark: string; tone: string }> = {
   ready: { word: 'ready', mark: '●', tone: 'good' },
@@ -64,6 +65,9 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/\bRETRY with "on"/, '“Retry on …”'],
   [/\bRETRY with "by" and "arm_is_off"/, '“The arm is off: let … carry it”'],
   ...Object.entries(decisionLabels).map(([word, label]) => [new RegExp(`\\b${word}\\b`, 'g'), `“${label}”`] as const),
+  [/ ?\((un)?lock_plate\)/g, ''],
+  [/\bunlock_plate\b/g, '“Unlock plate”'],
+  [/\block_plate\b/g, '“Lock plate”'],
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'press “Initialize” of $1'],
   [/: POST \/api\/devices\/([^/\s]+)\/accept\b(, or benchd devices accept [^\s,]+)?/g, ' (“Accept” of $1)'],
   [/answer the task \(POST \/api\/operator\/steps\/[^/\s]+\/confirm\)/g, 'answer the task in “Needs you”'],
@@ -130,6 +134,35 @@ export function readingWords({ temperature, target, others = {} }: Reading): str
 export function heatingWords({ target, is_lowest }: NonNullable<DeviceInfo['heating']>): string {
   const words = target === null ? 'Heating.' : `Heating to ${target} °C.`
   return is_lowest ? `${words} That is its lowest set point: its heater cannot be switched off.` : words
+}
+
+/** Returns what a heating device does now: `heating, 118 of 165 °C`; undefined at its target, and for a device that does not heat. */
+export function heatingPhase({ heating }: Pick<DeviceInfo, 'heating'>, reading: Reading | undefined): string | undefined {
+  const [target, temperature] = [heating?.target, reading?.temperature]
+  if (typeof target !== 'number' || typeof temperature !== 'number' || temperature > target - near_c) return undefined
+  return `heating, ${Math.round(temperature)} of ${target} °C`
+}
+
+/** A temperature this close to its target counts as reached, in °C. */
+const near_c = 2
+
+type Outcome = { text: string; isBad: boolean; at: number }
+
+/** Returns the outcome of the last operation as a whole sentence, with its end in Unix time, s; undefined before the first. */
+export function outcomeOf({ device_id, last_operation: last }: Pick<DeviceInfo, 'device_id' | 'last_operation'>): Outcome | undefined {
+  const said = last?.detail ?? last?.result?.message
+  if (!last || !said) return undefined
+  const isBad = last.detail !== null || last.result?.success === false
+  const words = onPage(said.replace(`${device_id}: `, '').replace(`${device_id} `, ''))
+  const isRefused = last.reason === 'interlock' || last.reason === 'invalid'
+  const text = isBad ? `${titled(last.operation)} ${isRefused ? 'was refused' : 'failed'}: ${words}` : words
+  return { text: sentence(text), isBad, at: last.ended ?? last.started }
+}
+
+/** Returns the state of the door and of the plate lock, as far as it is known: `plate locked`, `door open`. */
+export function partWords({ type, parts }: Pick<DeviceInfo, 'type' | 'parts'>): string[] {
+  const { plate_lock, door } = parts
+  return [...(plate_lock ? [`plate ${plate_lock}`] : []), ...(door ? [type === 'centrifuge' ? `door ${door}` : door] : [])]
 }
 
 /** Formats seconds as `3:05` or `1:02:03`. */

@@ -4,7 +4,7 @@ export type ErrorBody = { detail: string }
 
 export type DeviceSummary = { device_id: string; type: string; name: string; is_initialized: boolean }
 
-export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heating: { target: number | null; is_lowest: boolean } | null; heard_at: number | null; may_still_be_on: boolean; identity: Identity | null; lock: Lock | null }
+export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heating: { target: number | null; is_lowest: boolean } | null; parts: { plate_lock?: 'locked' | 'unlocked'; door?: 'open' | 'closed' }; heard_at: number | null; may_still_be_on: boolean; identity: Identity | null; lock: Lock | null }
 
 export type Fault = { command: string | null; outcome: 'failed' | 'unknown'; error: string; error_type: string; may_still_be_moving: boolean; since: number }
 
@@ -90,7 +90,7 @@ export type WorkflowAction = { do: string; name?: string; on_failure?: 'PAUSE' |
 
 export type WorkflowMethod = Array<WorkflowAction> | { actions: Array<WorkflowAction>; on_start?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }>; on_end?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }> }
 
-export type Incident = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; timestamp: number } | null }
+export type Incident = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; timestamp: number } | null; solved?: { by: string; timestamp: number; text: string } }
 
 export type CustomEventContext = { execution_id: string; workflow_name: string; thread_id: string | null; group_id: string | null; event_name: string; value: string | null; data: Record<string, unknown> }
 
@@ -128,6 +128,8 @@ export type WorkflowExecutionContext = { execution_id: string; workflow_name: st
 
 export type ListDevicesResponse = { devices: Array<DeviceSummary> }
 
+export type ListCapabilitiesResponse = { devices: Array<Capabilities> }
+
 export type GetDevicePoseResponse = { device_id: string; coord_type: "cartesian"; coords: { x: number; y: number; z: number; yaw: number; pitch: number; roll: number } }
 
 export type GetDeviceReadingsResponse = { device_id: string; readings: Array<Reading> }
@@ -157,6 +159,14 @@ export type PerformOperationRequest = { operation: string; params?: Record<strin
 export type PerformOperationResponse = { success: boolean; message: string; data?: unknown }
 
 export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown; text: string }>; next: string | null }
+
+export type GetUsageResponse = { usage: Array<{ device_id: string; operation: string; times: number; params: Record<string, unknown> }> }
+
+export type ListPresetsResponse = { presets: Array<PutPresetResponse> }
+
+export type PutPresetRequest = { params: Record<string, unknown> }
+
+export type PutPresetResponse = { device_id: string; operation: string; name: string; params: Record<string, unknown> }
 
 export type ListTeachpointsResponse = { teachpoints: Array<Teachpoint> }
 
@@ -298,6 +308,8 @@ export type Operations = {
   listDevices: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListDevicesResponse }
   /** Get device info */
   getDevice: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: DeviceInfo }
+  /** List the capabilities of all devices */
+  listCapabilities: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListCapabilitiesResponse }
   /** Get device capabilities */
   getDeviceCapabilities: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Capabilities }
   /** Check whether the device is initialized */
@@ -360,6 +372,14 @@ export type Operations = {
   renewOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** List what the devices did, by hand or in runs */
   listOperations: { path: Record<string, never>; query: { device_id?: string; since?: string; until?: string; limit?: number; before?: string }; body: undefined; answer: ListOperationsResponse }
+  /** Count the operations of each device in the last day, with their last parameters */
+  getUsage: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetUsageResponse }
+  /** List the presets of a device: parameters that were saved under a name */
+  listPresets: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: ListPresetsResponse }
+  /** Save parameters of an operation under a name */
+  putPreset: { path: { device_id: string; operation: string; preset: string }; query: Record<string, never>; body: PutPresetRequest; answer: PutPresetResponse }
+  /** Delete a preset */
+  deletePreset: { path: { device_id: string; operation: string; preset: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** List teachpoints of one device */
   listTeachpoints: { path: Record<string, never>; query: { device_id?: string }; body: undefined; answer: ListTeachpointsResponse }
   /** Create a teachpoint */
@@ -570,6 +590,7 @@ export type Operations = {
 export const operations = {
   listDevices: ['GET', '/api/devices'],
   getDevice: ['GET', '/api/devices/{device_id}'],
+  listCapabilities: ['GET', '/api/capabilities'],
   getDeviceCapabilities: ['GET', '/api/devices/{device_id}/capabilities'],
   getDeviceInitialized: ['GET', '/api/devices/{device_id}/initialized'],
   getDeviceTemperature: ['GET', '/api/devices/{device_id}/get_temperature'],
@@ -601,6 +622,10 @@ export const operations = {
   endOperation: ['DELETE', '/api/operations/{operation_id}'],
   renewOperation: ['POST', '/api/operations/{operation_id}/renew'],
   listOperations: ['GET', '/api/operations'],
+  getUsage: ['GET', '/api/usage'],
+  listPresets: ['GET', '/api/devices/{device_id}/presets'],
+  putPreset: ['PUT', '/api/devices/{device_id}/presets/{operation}/{preset}'],
+  deletePreset: ['DELETE', '/api/devices/{device_id}/presets/{operation}/{preset}'],
   listTeachpoints: ['GET', '/api/teachpoints'],
   createTeachpoint: ['POST', '/api/teachpoints'],
   exportTeachpoints: ['GET', '/api/teachpoints/export/{device_id}'],

@@ -78,7 +78,9 @@ export class ThreadControl {
   /** The decisions that are possible now. A participating thread has the decisions of the action's owner. */
   get decisions(): readonly Decision[] {
     if (this.#thread.following) return this.#thread.following.control.decisions
-    return this.undecidedAt ? decisionsAt(this.undecidedAt) : []
+    const site = this.undecidedAt
+    if (!site) return []
+    return site === 'RESTART' ? decisionsAt(site) : decisionsAt(site).filter((decision) => this.#refuses(decision) === undefined)
   }
 
   get isStopping(): boolean {

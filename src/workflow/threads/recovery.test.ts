@@ -145,6 +145,7 @@ test('after a failed place the labware is in the gripper, and RETRY only places'
 
 test('CONTINUE of a move is refused while the labware is not known to be there', async (t) => {
   const { thread, runtime, execution } = await held([{ operation: 'pick', call: 1, does: 'fail' }])
+  t.notOk(thread.control.decisions.includes('CONTINUE'), 'it is not offered')
   t.throws(() => thread.control.recover('CONTINUE'), { code: 'conflict', message: /edit its position/ })
   thread.control.recover('ABORT_THREAD')
   await runtime.over(execution)

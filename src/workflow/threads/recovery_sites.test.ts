@@ -270,7 +270,9 @@ for (const [site, { open, incident, ends }] of Object.entries(scenes) as [PauseS
 
   test(`at ${site} what is not one of ${honoured.join(', ')} is refused, and changes nothing`, async (t) => {
     const { thread, told, execution, runtime } = await open()
-    t.same(thread.control.decisions, honoured)
+    // Nothing is named that would be refused now: the labware is not at its target yet.
+    const now = honoured.filter((decision) => site !== 'MOVE' || decision !== 'CONTINUE')
+    t.same(thread.control.decisions, now)
     t.equal(told.findLast(({ entity_type }) => entity_type === 'INCIDENT')?.status ?? null, incident)
     const own = () => told.filter(({ context }) => context.thread_id === thread.thread_id)
     const before = own()
