@@ -156,7 +156,7 @@ export type PerformOperationRequest = { operation: string; params?: Record<strin
 
 export type PerformOperationResponse = { success: boolean; message: string; data?: unknown }
 
-export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown; text: string }>; next: string | null }
+export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown; text: string; by_name: string | null }>; next: string | null }
 
 export type ListTeachpointsResponse = { teachpoints: Array<Teachpoint> }
 
@@ -306,8 +306,8 @@ export type Operations = {
   getDeviceTemperature: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Temperature }
   /** Get the position of an arm as the coordinates of a teachpoint */
   getDevicePose: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDevicePoseResponse }
-  /** Get the readings of the last hour: temperatures, and what the program behind a device tells */
-  getDeviceReadings: { path: { device_id: string }; query: { since?: number }; body: undefined; answer: GetDeviceReadingsResponse }
+  /** Get the readings of the last hour or day: temperatures, and what the program behind a device tells */
+  getDeviceReadings: { path: { device_id: string }; query: { since?: number; until?: number; most?: number }; body: undefined; answer: GetDeviceReadingsResponse }
   /** Get a reading that the program behind a device has described */
   getDeviceReading: { path: { device_id: string; reading: string }; query: Record<string, never>; body: undefined; answer: GetDeviceReadingResponse }
   /** Get the last words between the device and the service, as they went over the wire */
