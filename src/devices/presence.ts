@@ -142,7 +142,7 @@ export class Presence {
 
   /** Whether its link is open, and the instrument on it was identified as the configured one. */
   get isThere(): boolean {
-    return this.#isMet && this.#known.link.state === 'open'
+    return this.#isMet && !this.#ended && this.#known.link.state === 'open'
   }
 
   get #serial(): string | null {

@@ -77,6 +77,7 @@ export const examples: Record<string, Example> = {
   createKey: { body: { name: 'notebook', scope: 'operate' } },
   requestKey: { body: { app_name: 'notebook', scope: 'operate' } },
   approveKeyRequest: { body: { expires_at: 2_000_000_000 } },
+  putDeviceNote: { body: { text: 'Belt replaced in May; squeaks above 2,000 rpm' } },
   leaseDevice: { body: { owner: 'Night shift', note: 'belt is off', ttl_s: 3600 } },
   createBackup: { body: { with_keys: false, with_events: false } },
   rotateKey: { body: { overlap_s: 3600 } },

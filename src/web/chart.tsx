@@ -123,7 +123,14 @@ function optionsOf(holder: HTMLElement, latest: { current: Props }, say: (text: 
     ],
     axes: [
       { ...axis, size: letter_px * 2, space: letter_px * 6, values: (_, splits, __, ___, step) => splits.map((at) => timeLabel(at, step)) },
-      { ...axis, size: letter_px * 3.6, label: lines.unit, labelSize: letter_px * 1.3, labelFont: axis.font },
+      {
+        ...axis,
+        size: letter_px * 3.6,
+        values: (_, splits) => splits.map((value) => String(Number(value.toPrecision(6)))),
+        label: lines.unit,
+        labelSize: letter_px * 1.3,
+        labelFont: axis.font,
+      },
     ],
     hooks: {
       drawClear: [(plot) => drawMarks(plot, latest.current.marks, colors)],

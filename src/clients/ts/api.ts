@@ -156,6 +156,14 @@ export type PerformOperationRequest = { operation: string; params?: Record<strin
 
 export type PerformOperationResponse = { success: boolean; message: string; data?: unknown }
 
+export type GetDeviceNoteResponse = { device_id: string; note: PutDeviceNoteResponse | null; photo: PutDevicePhotoResponse | null }
+
+export type PutDeviceNoteRequest = { text: string }
+
+export type PutDeviceNoteResponse = { text: string; by: string; at: number }
+
+export type PutDevicePhotoResponse = { media_type: 'image/jpeg' | 'image/png' | 'image/webp'; bytes: number; sha256: string }
+
 export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown; text: string; by_name: string | null }>; next: string | null }
 
 export type ListTeachpointsResponse = { teachpoints: Array<Teachpoint> }
@@ -358,6 +366,18 @@ export type Operations = {
   endOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord; accepted: OperationRecord }
   /** Renew the hold on a running operation, such as a jog while a button is pressed */
   renewOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Get the note about a device, and whether it has a photo */
+  getDeviceNote: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceNoteResponse }
+  /** Write the note about a device, in the place of the one before */
+  putDeviceNote: { path: { device_id: string }; query: Record<string, never>; body: PutDeviceNoteRequest; answer: PutDeviceNoteResponse }
+  /** Delete the note about a device */
+  deleteDeviceNote: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Get the photo of a device */
+  fetchDevicePhoto: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Store the photo of a device, in the place of the one before */
+  putDevicePhoto: { path: { device_id: string }; query: Record<string, never>; body: Blob; answer: PutDevicePhotoResponse }
+  /** Delete the photo of a device */
+  deleteDevicePhoto: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** List what the devices did, by hand or in runs */
   listOperations: { path: Record<string, never>; query: { device_id?: string; since?: string; until?: string; limit?: number; before?: string }; body: undefined; answer: ListOperationsResponse }
   /** List teachpoints of one device */
@@ -600,6 +620,12 @@ export const operations = {
   getOperation: ['GET', '/api/operations/{operation_id}'],
   endOperation: ['DELETE', '/api/operations/{operation_id}'],
   renewOperation: ['POST', '/api/operations/{operation_id}/renew'],
+  getDeviceNote: ['GET', '/api/devices/{device_id}/note'],
+  putDeviceNote: ['PUT', '/api/devices/{device_id}/note'],
+  deleteDeviceNote: ['DELETE', '/api/devices/{device_id}/note'],
+  fetchDevicePhoto: ['GET', '/api/devices/{device_id}/photo'],
+  putDevicePhoto: ['PUT', '/api/devices/{device_id}/photo'],
+  deleteDevicePhoto: ['DELETE', '/api/devices/{device_id}/photo'],
   listOperations: ['GET', '/api/operations'],
   listTeachpoints: ['GET', '/api/teachpoints'],
   createTeachpoint: ['POST', '/api/teachpoints'],

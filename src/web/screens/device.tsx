@@ -7,6 +7,7 @@ import { Act, Block, Empty, useAnswer } from '../parts.tsx'
 import { ask, isAllSimulated, isSilent, mayAdminister, now, state } from '../store.tsx'
 import { clockTime, deviceWords, duration, heatingWords, readingWords, sentence } from '../words.ts'
 import { DeviceCharts, type Operation } from './device_charts.tsx'
+import { NoteAndPhoto } from './device_note.tsx'
 
 export function DeviceScreen({ device_id }: { device_id: string }) {
   const device = state.value.device[device_id]
@@ -27,6 +28,7 @@ export function DeviceScreen({ device_id }: { device_id: string }) {
       <Heading device={device} can={can.value} />
       <DeviceCharts device_id={device_id} operations={operations.value?.operations ?? []} />
       <Done operations={operations.value?.operations ?? []} />
+      <NoteAndPhoto device_id={device_id} />
       {can.value && <Abilities device={device} can={can.value} />}
       {device.state !== 'external' && <WireLog device_id={device_id} />}
       {mayAdminister.value && <Findings device_id={device_id} />}
@@ -64,17 +66,19 @@ function Heading({ device, can }: { device: DeviceInfo; can: Capabilities | unde
           </button>
         )}
       </div>
-      <p class="hint">
-        {[name, ...(can && can.model !== name ? [can.model] : []), ...(simulated && !isAllSimulated.value ? ['simulated'] : [])].join(
-          ' · ',
+      <p class="row">
+        {newest && (
+          <span class={isSilent(device) || age_s > old_s ? 'temperature stale' : 'temperature'}>
+            {readingWords(newest)}
+            {age_s > old_s && ` · ${duration(age_s)} ago`}
+          </span>
         )}
+        <span class="hint">
+          {[name, ...(can && can.model !== name ? [can.model] : []), ...(simulated && !isAllSimulated.value ? ['simulated'] : [])].join(
+            ' · ',
+          )}
+        </span>
       </p>
-      {newest && (
-        <p class={isSilent(device) || age_s > old_s ? 'temperature stale' : 'temperature'}>
-          {readingWords(newest)}
-          {age_s > old_s && ` · ${duration(age_s)} ago`}
-        </p>
-      )}
       {heating && <p class="hint">{heatingWords(heating)}</p>}
       {fault && fault.error_type !== 'Stopped' && (
         <p class="fault long">
@@ -94,7 +98,7 @@ function Heading({ device, can }: { device: DeviceInfo; can: Capabilities | unde
 /** The age at which a reading is outdated: three questions. */
 const old_s = 30
 
-/** What the device did, with who asked for it. */
+/** The operations of the last day, each with the one who asked for it. */
 function Done({ operations }: { operations: readonly Operation[] }) {
   const showsAll = useSignal(false)
   const shown = showsAll.value ? operations : operations.slice(0, shownOperations)
@@ -162,10 +166,10 @@ function Abilities({ device, can }: { device: DeviceInfo; can: Capabilities }) {
     <Block title="Capabilities">
       <dl>
         {rows.map(([name, value]) => (
-          <>
+          <div key={name}>
             <dt>{name}</dt>
             <dd class="long">{value}</dd>
-          </>
+          </div>
         ))}
       </dl>
       {features.length > 0 && <p>{features.map((name) => featureWords[name] ?? `${titled(name)}.`).join(' ')}</p>}
