@@ -8,6 +8,7 @@ import { desk, openBench, phone, seen, small, widthOf } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
 import { bridgeChecks } from './bridge_scenes.ts'
 import { dayChecks } from './day_scenes.ts'
+import { deviceChecks } from './device_scenes.ts'
 import { handsChecks } from './hands_scenes.ts'
 import { journeyChecks, journeySkips } from './journey_scenes.ts'
 import { labChecks, labSkips } from './lab_scenes.ts'
@@ -24,6 +25,7 @@ const checks: Record<string, Check> = {
   ...runChecks,
   ...reportChecks,
   ...benchPageChecks,
+  ...deviceChecks,
   ...serviceChecks,
   ...troubleChecks,
   ...stopChecks,

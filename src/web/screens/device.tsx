@@ -53,7 +53,7 @@ function Heading({ device, can }: { device: DeviceInfo; can: Capabilities | unde
         </a>
         <h2>{device_id}</h2>
         <p class={`state ${tone}`}>
-          <span aria-hidden="true">{mark}</span> {word}
+          <span aria-hidden="true">{mark}</span> <span>{word}</span>
         </p>
         {its !== 'external' && (
           <button
