@@ -1,7 +1,8 @@
-// Builds what browsers get: the page of the bench in one file, and another for the screen Teach, the TypeScript client, as it is and as JavaScript, and the Python client.
+// Builds what browsers get: the page of the bench with its first screen in one file, the other screens in more.js, the screen of a device with
+// its charts in device.js, the TypeScript client, as it is and as JavaScript, and the Python client.
 //
 //   scripts/web.mjs [DIST]     DIST: dist/
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -11,6 +12,8 @@ const top = fileURLToPath(new URL('..', import.meta.url))
 const dist = resolve(process.argv[2] ?? join(top, 'dist'))
 const [web, clients] = [join(dist, 'web'), join(dist, 'web/clients')]
 for (const folder of [web, clients]) mkdirSync(folder, { recursive: true })
+// A file of an earlier build would be shipped too.
+for (const name of readdirSync(web)) if (name.endsWith('.js')) rmSync(join(web, name))
 
 const page = await bundled({ input: join(top, 'src/web/main.tsx'), minify: true }, join(web, 'page.js'))
 const lab = await bundled({ input: join(top, 'src/web/lab_main.tsx'), minify: true }, join(web, 'lab.js'))
@@ -43,7 +46,7 @@ async function bundled({ minify, ...options }, file) {
   }
   const bundle = await rolldown({ ...options, platform: 'browser', logLevel: 'warn', onLog })
   const names = { dir: dirname(file), entryFileNames: basename(file), chunkFileNames: '[name].js' }
-  const { output } = await bundle.write({ format: 'es', ...names, minify, comments: !minify })
+  const { output } = await bundle.write({ format: 'es', ...names, minify, minifyInternalExports: false, comments: !minify })
   await bundle.close()
   return output
 }

@@ -70,6 +70,7 @@ const owners: Record<string, string[]> = {
   onoff: ['drivers/transports'],
   preact: ['src/web'],
   '@preact/signals': ['src/web'],
+  uplot: ['src/web/chart'],
   'jsonc-parser': ['src/cli/json_edit'],
   '@dbos-inc/dbos-sdk': ['src/coordinator/journeys'],
   pg: ['src/coordinator/store'],

@@ -10,6 +10,7 @@ import { estopMoves } from './estop_moves.ts'
 import { eventFull } from './event_full.ts'
 import { fleet } from './fleet.ts'
 import { httpGet, httpPost } from './http.ts'
+import { pageBench } from './page.ts'
 import { runRecord } from './run_record.ts'
 import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
@@ -20,7 +21,7 @@ import { sseFanout } from './sse_fanout.ts'
 import { start } from './start.ts'
 
 const requests: readonly Bench[] = [httpGet, httpPost, eventFull, sseFanout, estop, estopDrivers, estopMoves, fleet, attacksBench]
-const benches: readonly Bench[] = [...requests, runtimeThreads, runState, runRecord, smc, start, sdCard, soak]
+const benches: readonly Bench[] = [...requests, runtimeThreads, runState, runRecord, smc, start, pageBench, sdCard, soak]
 
 const all: Row[] = []
 const chosen = commandLine(process.argv.slice(2))

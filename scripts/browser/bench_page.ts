@@ -24,7 +24,7 @@ import {
 
 export type Check = (bench: Bench) => Promise<void>
 
-const screens = ['bench', 'runs', 'runs/new', 'deck', 'teach', 'events', 'system', 'lab']
+const screens = ['bench', 'devices/shaker-1', 'runs', 'runs/new', 'deck', 'teach', 'events', 'system', 'lab']
 // The fourth is a desk of 1280x800 at 200 %.
 const sizes = [small, { width: 360, height: 740 }, phone, { width: 640, height: 400 }, desk]
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -340,7 +340,7 @@ export const benchPageChecks: Record<string, Check> = {
       await card(page, device_id).getByText(`${name} · BioShake`).waitFor()
       const { x, width: wide } = (await card(page, device_id).getByText('not initialized').boundingBox())!
       assert.ok(x + wide <= 390, 'its state is in view')
-      for (const screen of screens) {
+      for (const screen of [...screens, `devices/${device_id}`]) {
         await goTo(page, screen)
         await page.getByRole('main').locator('section, article').first().waitFor()
         assert.ok((await widthOf(page)) <= 390, `${screen} is as wide as the phone`)

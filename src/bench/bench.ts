@@ -10,6 +10,7 @@ import type { DeviceConfig } from '../config/devices.ts'
 import type { Certificate } from '../config/tls.ts'
 import type { Config } from '../config.ts'
 import { Descriptions } from '../devices/descriptions.ts'
+import { DeviceNotes } from '../devices/device_notes.ts'
 import { openLatches } from '../devices/latches.ts'
 import { Leases } from '../devices/leases.ts'
 import { Ledger } from '../devices/ledger.ts'
@@ -72,8 +73,10 @@ export type Bench = {
   hub: Hub
   ledger: Ledger
   registry: Registry
-  /** The readings of the devices in the last hour. */
+  /** The readings of the devices in the last day. */
   readings: Readings
+  /** The notes and photos of the devices. */
+  notes: DeviceNotes
   teachpoints: Teachpoints
   /** The parameters of operations that people saved under a name. */
   presets: Presets
@@ -171,6 +174,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const ledger = opened('ledger', new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
   const latches = opened('latches', await openLatches(data_dir, { clock, report }))
   const descriptions = opened('descriptions', await Descriptions.open(data_dir, { clock, report }))
+  const notes = await DeviceNotes.open(data_dir, report)
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
   const presets = await Presets.open(data_dir, report)
   const journal = opened('journal', await OperationJournal.open(data_dir, report))
@@ -228,7 +232,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
-  const bench = benchOf({ ...shown, ...hidden, backups, presets, notifier, fleet, long_requests, simulations, load, readings })
+  const bench = benchOf({ ...shown, ...hidden, backups, presets, notifier, fleet, long_requests, simulations, load, readings, notes })
   return bench
 }
 

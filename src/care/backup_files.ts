@@ -20,7 +20,10 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^executions\/[^/]*\/files\/([0-9a-f]{64})?$/, 'files'],
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
-  [/^((teachpoints|workflows|durations|descriptions|presets)\.json(\.bak)?|teachpoint_history\.jsonl)$/, 'setup'],
+  [
+    /^((teachpoints|workflows|durations|descriptions|device_notes|presets)\.json(\.bak)?|photos\/([A-Za-z0-9_-]{1,64})?|teachpoint_history\.jsonl)$/,
+    'setup',
+  ],
   [/^(executions\/([^/]*|[^/]*\/(record\.jsonl|[0-9a-f]{64})?)|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]

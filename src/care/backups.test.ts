@@ -21,6 +21,8 @@ const state = {
   'records.jsonl': '{}\n',
   'durations.json': '{}',
   'descriptions.json': '{}',
+  'device_notes.json': '{}',
+  photos: { 'shaker-1': 'JPEG' },
   '.bashrc': 'of a shell',
   '.ssh': { authorized_keys: 'of somebody' },
   'half.tmp': '',
@@ -67,8 +69,10 @@ test('a backup holds configuration, topologies and state; keys and events only w
   const config = ['config/config.json', 'config/topologies/a.json', 'config/topologies/deep/b.ts']
   const usual = [
     'descriptions.json',
+    'device_notes.json',
     'durations.json',
     'executions/a.jsonl',
+    'photos/shaker-1',
     'records.jsonl',
     'teachpoints.json',
     'teachpoints.json.bak',
@@ -93,7 +97,7 @@ test('a backup holds configuration, topologies and state; keys and events only w
       'state/.ssh/: benchd keeps no such file',
     ],
   })
-  t.equal(manifest.files.length, 10)
+  t.equal(manifest.files.length, 12)
 
   const whole = await backups.make({ with_keys: true, with_events: true })
   t.match(whole, { name: 'asked-20261120T170001Z-keys-events.tar.gz', with_keys: true, with_events: true })

@@ -20,6 +20,7 @@ const then = {
   'fleet.json': 'then',
   'teachpoints.json': 'then',
   'workflows.json': 'then',
+  photos: { 'shaker-1': 'then' },
   'keys.json': 'then',
   'records.jsonl': 'then',
   'latches.json': 'then',
@@ -31,6 +32,7 @@ const then = {
 const now = {
   'teachpoints.json': 'now',
   'workflows.json': 'then',
+  photos: { 'shaker-1': 'now' },
   'durations.json': 'now',
   'keys.json': 'now',
   'records.jsonl': 'now',
@@ -88,6 +90,7 @@ test('what people set up comes back; what ran, the keys, and what is so of the b
     'left alone: executions/two.jsonl',
     'left alone: keys.json',
     'left alone: latches.json',
+    'replaced: photos/shaker-1',
     'left alone: records.jsonl',
     'replaced: teachpoints.json',
     'the same: workflows.json',
@@ -95,6 +98,7 @@ test('what people set up comes back; what ran, the keys, and what is so of the b
   t.equal(await restore(opened, here, plan, at), 'before-restore-20261120T171530Z')
   const read = (name: string) => readFileSync(`${here}/${name}`, 'utf8')
   t.equal(read('teachpoints.json'), 'then')
+  t.equal(read('photos/shaker-1'), 'then')
   t.notOk(existsSync(`${here}/durations.json`))
   t.equal(read('before-restore-20261120T171530Z/teachpoints.json'), 'now')
   t.equal(read('before-restore-20261120T171530Z/durations.json'), 'now')
@@ -167,7 +171,7 @@ test('a folder that has nothing takes all there is, also without being asked, bu
     plan.filter(({ change }) => change !== 'added'),
     [{ name: 'keys.json', change: 'left alone' }],
   )
-  t.equal(plan.length, 10)
+  t.equal(plan.length, 11)
   t.equal(await restore(opened, here, plan, at), undefined, 'there was nothing to keep')
   t.notOk(existsSync(`${here}/keys.json`))
   await restore(opened, here, await planOf(opened, here, whole), at)

@@ -58,9 +58,13 @@ export class Condition {
     return this.#driven?.link.state === 'open'
   }
 
-  /** Whether it is initialized, without a fault, and can be reached. */
-  get isWell(): boolean {
-    return this.isConnected && this.isInitialized && !this.latch.fault && !this.halts.isOwed
+  /**
+   * Whether it may be asked in the background; also after a stop or a fault, so that a heater tells that it is still hot. Not while a halt is repeated or
+   * while it is being initialized, nor where a question after a fault could feed the watchdog of the instrument.
+   */
+  mayBeSampled(isRunning: boolean): boolean {
+    if (this.halts.isOwed || (this.latch.fault && this.#driven?.profile.features.host_watchdog)) return false
+    return this.isInitialized || !isRunning
   }
 
   /** Whether it is hot, or owes the acknowledgement of a halt: it is halted before the service lets go of it. */

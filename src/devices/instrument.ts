@@ -47,7 +47,7 @@ export class Instrument {
     this.abilities = new Abilities(device_id, driven?.device, driven?.profile.model)
     this.questions = new Questions(device_id, driven?.device, this.abilities, {
       mustBeConnected: () => this.#presence?.mustBeConnected(),
-      isWell: () => this.condition.isWell && !this.#closing,
+      mayBeSampled: () => this.#presence?.isThere === true && this.condition.mayBeSampled(this.operation.run !== undefined),
       unwell: (question, error) => this.#unwell(question, error),
     })
     this.lock = new DeviceLock(device_id, around)

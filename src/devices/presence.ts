@@ -82,7 +82,7 @@ export class Presence {
     // A person who initializes the device again has been told that another instrument is plugged in.
     if (this.#found !== null && this.#found === this.#serial) this.#accepted = this.#found
     try {
-      if (!this.#isThere) await this.#meet()
+      if (!this.isThere) await this.#meet()
       else if (this.#wanted.length) await this.#identify()
     } finally {
       this.#found = this.#serial
@@ -130,7 +130,7 @@ export class Presence {
     const { link } = this.#known
     if (this.#owner.isRunning()) return
     try {
-      if (this.#isThere) await this.#owner.look()
+      if (this.isThere) await this.#owner.look()
       else await this.#meet()
       this.#unreachable = ''
     } catch (error) {
@@ -140,8 +140,9 @@ export class Presence {
     }
   }
 
-  get #isThere(): boolean {
-    return this.#isMet && this.#known.link.state === 'open'
+  /** Whether its link is open, and the instrument on it was identified as the configured one. */
+  get isThere(): boolean {
+    return this.#isMet && !this.#ended && this.#known.link.state === 'open'
   }
 
   get #serial(): string | null {

@@ -13,8 +13,8 @@ const mostSampled = 8
 type Owner = {
   /** Throws `disconnected` unless the device can be asked. */
   mustBeConnected(): void
-  /** Whether it is initialized and without a fault: a question after a fault would reset the instrument's watchdog. */
-  isWell(): boolean
+  /** Whether it may be asked in the background. After a stop or a fault a question could feed the watchdog of the instrument, and keep it on. */
+  mayBeSampled(): boolean
   /** Called when the device does not answer correctly. Resolves with the error to throw. */
   unwell(question: string, error: unknown): Promise<LabError>
 }
@@ -87,18 +87,18 @@ export class Questions {
   }
 
   /**
-   * Asks for its readings in the background. Latches nothing and never rejects. Resolves with undefined if the device has a fault, or answers
-   * nothing.
+   * Asks for its readings in the background. Latches nothing, clears nothing and never rejects. Resolves with undefined if the device may not be
+   * asked, or answers nothing.
    */
   async sample(): Promise<Omit<Reading, 'at'> | undefined> {
     const device = this.#device
     const values: NonNullable<Reading['others']> = {}
     for (const { question, name, unit } of measurements()) {
-      const answer = await this.#ifWell(() => device?.[question]?.() as Promise<Record<string, number>> | undefined)
+      const answer = await this.#ifAllowed(() => device?.[question]?.() as Promise<Record<string, number>> | undefined)
       if (answer) values[name] = { value: answer[name]!, target: answer.target ?? null, unit }
     }
     for (const [reading, { unit }] of this.#own) {
-      const its = await this.#ifWell(() => device?.described?.read(reading))
+      const its = await this.#ifAllowed(() => device?.described?.read(reading))
       if (its) values[reading] = { ...its, unit }
     }
     const { temperature, ...others } = values
@@ -108,8 +108,8 @@ export class Questions {
   }
 
   /** Resolves with undefined also after a failure: `check` or the running operation finds the fault. */
-  async #ifWell<Answer>(ask: () => Promise<Answer> | undefined): Promise<Answer | undefined> {
-    if (!this.#owner.isWell()) return undefined
+  async #ifAllowed<Answer>(ask: () => Promise<Answer> | undefined): Promise<Answer | undefined> {
+    if (!this.#owner.mayBeSampled()) return undefined
     try {
       return await ask()
     } catch {

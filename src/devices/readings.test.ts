@@ -34,23 +34,23 @@ function withoutTemperatures(hand: Hand): void {
 test('a device is asked every 10 s, and every 2 s while somebody watches', async (t) => {
   const { clock, readings } = await bench(t)
   await clock.advance(60_500)
-  t.equal(readings.since('d').length, 6)
+  t.equal(readings.between('d').length, 6)
   const [unwatch, unwatchToo] = [readings.watch(), readings.watch()]
   await clock.advance(20_000)
-  t.equal(readings.since('d').length, 16)
+  t.equal(readings.between('d').length, 16)
   unwatch()
   unwatch()
   await clock.advance(20_000)
-  t.equal(readings.since('d').length, 26, 'somebody else still watches')
+  t.equal(readings.between('d').length, 26, 'somebody else still watches')
   unwatchToo()
   await clock.advance(20_000)
-  t.equal(readings.since('d').length, 28)
-  const [, second, third] = readings.since('d')
+  t.equal(readings.between('d').length, 28)
+  const [, second, third] = readings.between('d')
   t.match(second, { temperature: Number, target: null })
-  t.equal(readings.since('d', second!.at).length, 27, 'since is inclusive')
-  t.same(readings.since('d', second!.at)[1], third)
-  t.same(readings.newest(), [['d', readings.since('d').at(-1)]])
-  t.same(readings.since('nobody'), [])
+  t.equal(readings.between('d', { since: second!.at }).length, 27, 'since is inclusive')
+  t.same(readings.between('d', { since: second!.at })[1], third)
+  t.same(readings.newest(), [['d', readings.between('d').at(-1)]])
+  t.same(readings.between('nobody'), [])
 })
 
 test('a wanted reading comes within 2 s, and its listeners get each answer once', async (t) => {
@@ -81,19 +81,20 @@ test('one hour is kept, and no more than its most', async (t) => {
   const { clock, readings } = await bench(t)
   readings.watch()
   await clock.advance(hour_ms + 60_000)
-  const kept = readings.since('d')
+  const kept = readings.between('d')
   t.ok(kept.length <= mostReadings && kept.length >= mostReadings - 2, `${kept.length} are kept`)
   t.ok(kept.at(-1)!.at - kept[0]!.at <= 3600)
 })
 
 test('readings are forgotten after an hour, also those of a device that tells no more', async (t) => {
-  const { clock, readings, registry } = await bench(t)
+  const { driver, hand } = tampered(bioshake)
+  const { clock, readings } = await bench(t, driver)
   await clock.advance(20_500)
   t.equal(readings.newest().length, 1)
-  await clock.run(registry.halt('d'))
+  hand.cut()
   await clock.advance(hour_ms)
   t.same(readings.newest(), [])
-  t.same(readings.since('d'), [])
+  t.same(readings.between('d'), [])
 })
 
 test('an instrument that does not answer a reading has no fault from that', async (t) => {
@@ -102,14 +103,14 @@ test('an instrument that does not answer a reading has no fault from that', asyn
   withoutTemperatures(hand)
   readings.watch()
   await clock.advance(30_000)
-  t.same(readings.since('d'), [])
+  t.same(readings.between('d'), [])
   t.match(instrument.info(), { state: 'ready', fault: null })
   hand.leave()
   await clock.advance(10_000)
-  t.ok(readings.since('d').length > 0, 'it is asked again')
+  t.ok(readings.between('d').length > 0, 'it is asked again')
 })
 
-test('before it is initialized, after a stop and after a fault an instrument is asked nothing', async (t) => {
+test('an instrument that watches its host is asked nothing after a stop and after a fault', async (t) => {
   const { driver, hand } = tampered(ika)
   const { clock, instrument, readings, written, perform, registry } = await bench(t, driver as never)
   const asked = () => written.filter((line) => /^IN_PV_[12]\b/.test(line)).length
@@ -124,9 +125,9 @@ test('before it is initialized, after a stop and after a fault an instrument is 
     written.slice(stopped).some((line) => line.startsWith('OUT_WD')),
     'its watchdog is not fed',
   )
-  const kept = readings.since('d').length
+  const kept = readings.between('d').length
   await clock.advance(20_000)
-  t.equal(readings.since('d').length, kept)
+  t.equal(readings.between('d').length, kept)
   await perform('initialize', {})
   hand.cut()
   while (!instrument.info().fault) await clock.advance(500)
@@ -135,6 +136,77 @@ test('before it is initialized, after a stop and after a fault an instrument is 
   const faulted = written.length
   await clock.advance(60_000)
   t.same(written.slice(faulted), [], 'not one byte while the fault stands')
+})
+
+test('a stopped, a faulted and a cleared device still tells its temperature, and nothing is cleared by that', async (t) => {
+  const { driver, hand } = tampered(bioshake)
+  const { clock, instrument, readings, registry } = await bench(t, driver)
+  const newer = async () => {
+    const before = readings.between('d').length
+    await clock.advance(25_000)
+    return readings.between('d').length > before
+  }
+  t.ok(await newer())
+  await clock.run(registry.halt('d'))
+  t.equal(instrument.state, 'stopped')
+  const { stopped } = instrument.info()
+  t.ok(await newer(), 'it tells how hot it is while it is stopped')
+  t.match(instrument.info(), { state: 'stopped', stopped, is_initialized: false })
+  await clock.run(instrument.perform('initialize', {}))
+  hand.change(() => {})
+  while (!instrument.info().fault) await clock.advance(500)
+  const { fault } = instrument.info()
+  t.notOk(await newer(), 'it does not answer')
+  hand.leave()
+  t.ok(await newer(), 'it answers again, and has its fault still')
+  t.match(instrument.info(), { state: 'faulted', fault })
+  instrument.clearFault()
+  t.equal(instrument.state, 'not_initialized')
+  t.ok(await newer())
+})
+
+test('a halt that is repeated is not followed by a question before it is acknowledged', async (t) => {
+  const { driver, hand } = tampered(bioshake)
+  const { clock, instrument, readings, registry, written } = await bench(t, driver)
+  readings.watch()
+  hand.change(() => {})
+  await clock.run(registry.halt('d').catch(() => {}))
+  const asked = () => written.filter((line) => line === 'getTempActual').length
+  const before = asked()
+  await clock.advance(60_000)
+  t.equal(asked(), before)
+  hand.leave()
+  await clock.advance(30_000)
+  t.equal(instrument.state, 'stopped')
+  t.ok(asked() > before, 'it is asked once it has acknowledged its halt')
+})
+
+test('a day is kept, of the last hour all and of the rest one each 10 s, and given as thin as is wished', async (t) => {
+  const { clock, readings } = await bench(t)
+  const unwatch = readings.watch()
+  await clock.advance(2 * hour_ms)
+  unwatch()
+  const now = readings.between('d').at(-1)!.at
+  const span = (from_s: number, until_s: number) => readings.between('d', { since: now - from_s, until: now - until_s, most: 20_000 })
+  t.ok(Math.abs(span(3600, 0).length - 1800) <= 3, 'the last hour is whole')
+  const older = span(7200, 3600)
+  t.ok(Math.abs(older.length - 360) <= 3, `${older.length} of the hour before`)
+  t.ok(older.every(({ at }, i) => i === 0 || at - older[i - 1]!.at > 9))
+  const all = readings.between('d', { since: 0, most: 20_000 })
+  t.ok(
+    all.every(({ at }, i) => i === 0 || at > all[i - 1]!.at),
+    'in order, and none twice',
+  )
+  const few = readings.between('d', { since: 0, most: 100 })
+  t.ok(few.length <= 100 && few.length > 20)
+  t.ok(
+    few.every((reading) => all.some(({ at }) => at === reading.at)),
+    'none is made up',
+  )
+  await clock.advance(25 * hour_ms)
+  const day = readings.between('d', { since: 0, most: 20_000 })
+  t.ok(day.at(-1)!.at - day[0]!.at <= 25 * 3600, 'a block goes when its last reading is a day old')
+  t.ok(day.length <= 9360, `${day.length}`)
 })
 
 test('a stop goes out in its turn while a reading waits for its answer', async (t) => {

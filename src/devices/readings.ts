@@ -1,8 +1,9 @@
-// The readings of the last hour. Each device with readings is asked in the background, at the beats of one timer, so that no question is asked
+// The readings of the last day: of the last hour all, and of the rest one each 10 s. Each device with readings is asked in the background, at the beats of one timer, so that no question is asked
 // at the moment at which an operation begins or ends.
 
 import type { Clock } from '../kit/clock.ts'
 import type { Instrument } from './instrument.ts'
+import { ReadingColumns, thinned, thinned_ms } from './reading_columns.ts'
 import type { Reading } from './records.ts'
 
 /** The intervals of the questions to a device: while somebody watches, and otherwise. */
@@ -11,12 +12,16 @@ const unwatched_ms = 10_000
 const kept_ms = 3_600_000
 /** An hour of readings while somebody watches. */
 export const mostReadings = kept_ms / watched_ms
+/** The most readings of a day, with an hour of which all are kept. */
+export const mostOfDay = mostReadings + 86_400_000 / thinned_ms
 
 /** `moment` is monotonic, so that a jump of the wall clock does not change what is kept. */
 export type Noted = { moment: number; reading: Reading }
 /** Called with each new reading of a device, and with undefined if it was asked and gave none. */
 export type ReadingListener = (device_id: string, noted: Noted | undefined) => void
-type Series = { noted: Noted[]; askedAt: number; isAsking: boolean }
+type Series = { noted: Noted[]; day: ReadingColumns; askedAt: number; isAsking: boolean }
+/** `since` in Unix seconds, inclusive; `until` exclusive. */
+type Span = { since?: number | undefined; until?: number | undefined; most?: number | undefined }
 
 type ReadingsOptions = { devices(): readonly Instrument[]; clock: Clock; now?(): number }
 
@@ -66,12 +71,18 @@ export class Readings {
     return last && last.moment > this.#clock.now() - oldest_ms ? last : undefined
   }
 
-  /** Lists the readings since then (Unix seconds, inclusive), oldest first; at most an hour and 1,800 readings. */
-  since(device_id: string, since = 0): Reading[] {
+  /**
+   * Lists the readings of a span, by default of the last hour, oldest first: each one of the last hour, and one each 10 s of the day before. Of more than
+   * `most`, those with the least and the greatest values are kept.
+   */
+  between(device_id: string, { since, until = Number.POSITIVE_INFINITY, most = mostReadings }: Span = {}): Reading[] {
     const series = this.#series.get(device_id)
     if (!series) return []
     this.#forget(series)
-    return series.noted.flatMap(({ reading }) => (reading.at >= since ? [reading] : []))
+    const from = since ?? (this.#now() - kept_ms) / 1000
+    const fine = series.noted.flatMap(({ reading }) => (reading.at >= from && reading.at < until ? [reading] : []))
+    const first = series.noted[0]?.reading.at ?? Number.POSITIVE_INFINITY
+    return thinned([...series.day.between(from, until).filter(({ at }) => at < first), ...fine], most)
   }
 
   /** Lists the newest reading of each device, without those older than `oldest_ms`. */
@@ -99,7 +110,7 @@ export class Readings {
   async #ask(device: Instrument): Promise<void> {
     const { device_id } = device
     const moment = this.#clock.now()
-    const series = this.#series.get(device_id) ?? { noted: [], askedAt: moment - watched_ms, isAsking: false }
+    const series = this.#series.get(device_id) ?? { noted: [], day: new ReadingColumns(), askedAt: moment - watched_ms, isAsking: false }
     this.#series.set(device_id, series)
     const pause_ms = this.#watchers > 0 ? watched_ms : unwatched_ms
     const isDue = this.#wanted.has(device_id) || moment - series.askedAt >= pause_ms
@@ -110,7 +121,10 @@ export class Readings {
     const sample = await device.questions.sample()
     series.isAsking = false
     const noted = sample && { moment: this.#clock.now(), reading: { at: this.#now() / 1000, ...sample } }
-    if (noted) series.noted.push(noted)
+    if (noted) {
+      series.noted.push(noted)
+      series.day.add(noted.moment, noted.reading)
+    }
     this.#forget(series)
     for (const call of this.#listeners) call(device_id, noted)
   }

@@ -9,6 +9,8 @@ const run = '[ of {workflow_name}][ ({short_id})]'
 export const auditWords: Readonly<Record<string, Words>> = {
   ...{ stopAll: 'Stopped|stop every device', acceptDescription: 'Accepted|accept the new description of {device_id}' },
   ...{ clearDeviceFault: 'Cleared|clear the fault of {device_id}', releaseDevice: 'Released|release {device_id}' },
+  ...{ putDeviceNote: 'Wrote|write the note about {device_id}', deleteDeviceNote: 'Deleted|delete the note about {device_id}' },
+  ...{ putDevicePhoto: 'Stored|store a photo of {device_id}', deleteDevicePhoto: 'Deleted|delete the photo of {device_id}' },
   leaseDevice: 'Reserved|reserve {device_id}[ for {ttl_s} s][: {note}]',
   putPreset: 'Saved|save the preset {preset} for {operation} of {device_id}',
   deletePreset: 'Deleted|delete the preset {preset} for {operation} of {device_id}',

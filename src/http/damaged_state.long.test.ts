@@ -90,6 +90,7 @@ const state: Record<string, { fate: Fate; but?: Record<string, Fate> }> = {
   'workflows.json': { fate: 'set aside' },
   'labware.json': { fate: 'set aside' },
   'durations.json': { fate: 'set aside' },
+  'device_notes.json': { fate: 'set aside' },
   'event_ids.json': { fate: 'set aside' },
   'events/removed.json': { fate: 'set aside' },
   'idempotency.jsonl': { fate: 'set aside' },

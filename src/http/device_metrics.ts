@@ -15,16 +15,13 @@ export type Metric = { name: string; help: string; type: 'gauge' | 'counter'; va
 /** The age from which a reading is left out, after three unanswered questions. */
 const oldest_ms = 30_000
 
-/** The states in which a device gives readings. */
-const readable: readonly string[] = ['ready', 'busy']
-
 /** Returns the metrics without asking an instrument, from the background readings. */
 export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
   const devices = registry.all()
   const newest = new Map(readings.newest(oldest_ms))
   const read = (values: (reading: Reading, device: Instrument) => Sample[]) =>
     devices.flatMap((device) => {
-      const reading = readable.includes(device.state) ? newest.get(device.device_id) : undefined
+      const reading = device.state === 'disconnected' ? undefined : newest.get(device.device_id)
       return reading ? values(reading, device) : []
     })
   const speeds = devices.flatMap((device) => samples(device, speedOf(device, ledger)))
@@ -37,7 +34,7 @@ export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
     ),
     gauge(
       'benchd_device_temperature_celsius',
-      'Temperature of a device that is initialized and can tell it',
+      'Temperature of a device that tells it, also while it is stopped or has a fault',
       read(({ temperature }, device) => samples(device, temperature)),
     ),
     gauge(

@@ -2,20 +2,22 @@
 
 import * as v from 'valibot'
 import { type Question, type QuestionShape, questions, readings } from '../devices/operations.ts'
-import type { Readings } from '../devices/readings.ts'
+import { mostOfDay, type Readings } from '../devices/readings.ts'
 import { Capabilities, DeviceInfo, DeviceSummary, Initialized, OwnReading, Reading } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 import { Wire } from '../devices/wire_log.ts'
 import { inCamelCase } from '../kit/camel_case.ts'
 import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
-import { decimal, Numeral } from './numeral.ts'
+import { decimal, Numeral, whole } from './numeral.ts'
+import { mustBeSpan } from './time_span.ts'
 
 type Rooms = { registry: Registry; readings: Readings }
 
 const route = routesOf<Rooms>('devices')
 
 const path = '/api/devices/:device_id'
+const UnixTime = Numeral(decimal, 'it is Unix time in seconds')
 
 export const deviceRoutes: Route<Rooms>[] = [
   route('GET', '/api/devices', {
@@ -72,22 +74,32 @@ export const deviceRoutes: Route<Rooms>[] = [
   ...(Object.keys(questions) as Question[]).map(questionRoute),
   route('GET', `${path}/readings`, {
     operation_id: 'getDeviceReadings',
-    summary: 'Get the readings of the last hour: temperatures, and what the program behind a device tells',
+    summary: 'Get the readings of the last hour or day: temperatures, and what the program behind a device tells',
     description:
-      'A device that has readings is asked every 10 s, and every 2 s while somebody follows `GET /api/live`; never while it is not ' +
-      'initialized or has a fault. Kept in memory: empty after a restart, and for a device that has none.',
+      'Without `since` the last hour. A device that has readings is asked every 10 s, and every 2 s while somebody follows `GET /api/live`; also while it is stopped or has a fault, as long as it ' +
+      'answers. An instrument with a watchdog of its own is not asked then, because a question could keep it on. Kept in memory: of the last hour each reading, of the ' +
+      'last day one each 10 s. Empty after a restart, and for a device that has none.',
     scope: 'read',
     query: v.object({
-      since: v.optional(described(Numeral(decimal, 'it is Unix time in seconds'), 'Unix time, inclusive', 's')),
+      since: v.optional(described(UnixTime, 'Unix time, inclusive; an hour ago where it is left out', 's')),
+      until: v.optional(described(UnixTime, 'Unix time, exclusive', 's')),
+      most: v.optional(
+        described(
+          v.pipe(Numeral(whole, 'it must be a whole number'), v.minValue(10), v.maxValue(mostOfDay)),
+          `At most so many; 1,800 where it is left out. Of more, those with the least and the greatest values of equal spans are given`,
+        ),
+      ),
     }),
     success: {
-      description: 'The readings, oldest first; at most 1,800',
+      description: 'The readings, oldest first',
       schema: v.strictObject({ device_id: v.string(), readings: v.array(Reading) }),
     },
     errors: [400, 404],
     handle({ rooms, param, query }) {
       const { device_id } = rooms.registry.find(param('device_id'))
-      return json({ device_id, readings: rooms.readings.since(device_id, query().since) })
+      const span = query()
+      mustBeSpan(span)
+      return json({ device_id, readings: rooms.readings.between(device_id, span) })
     },
   }),
   route('GET', `${path}/readings/:reading`, {

@@ -33,7 +33,7 @@ test('figures are told in lines that Prometheus reads', async (t) => {
 test('a device that is initialized tells its temperature, its target and the speed it runs at; one that fails leaves its line out', async (t) => {
   const { ask, clock } = await openTestBench(t)
   const metrics = async () => (await ask('GET', '/metrics', { key: 'read' })).text
-  t.notMatch(await metrics(), /^benchd_device_temperature_celsius\{/m, 'nobody is asked before it is initialized')
+  t.notMatch(await metrics(), /^benchd_device_temperature_celsius\{/m, 'no question was asked yet')
   for (const id of ['shaker-1', 'spare-1']) t.equal((await ask('POST', `/api/devices/${id}/initialize`)).status, 200)
   t.equal((await ask('POST', '/api/devices/shaker-1/set_temperature', { json: { temperature: 37 } })).status, 200)
   t.equal((await ask('POST', '/api/devices/shaker-1/lock_plate')).status, 200)

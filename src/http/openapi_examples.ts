@@ -79,6 +79,7 @@ export const examples: Record<string, Example> = {
   approveKeyRequest: { body: { expires_at: 2_000_000_000 } },
   putPreset: { parameters: { operation: 'shake', preset: 'gentle' }, body: { params: { speed: 300, duration: 60 } } },
   deletePreset: { parameters: { operation: 'shake', preset: 'gentle' } },
+  putDeviceNote: { body: { text: 'Belt replaced in May; squeaks above 2,000 rpm' } },
   leaseDevice: { body: { owner: 'Night shift', note: 'belt is off', ttl_s: 3600 } },
   createBackup: { body: { with_keys: false, with_events: false } },
   rotateKey: { body: { overlap_s: 3600 } },

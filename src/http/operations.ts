@@ -5,12 +5,13 @@ import type { Ledger } from '../devices/ledger.ts'
 import { operationText } from '../devices/operation_words.ts'
 import { OperationRecord } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
+import type { Keys } from '../keys/keys.ts'
 import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 import { Before, isWithin, mustBeSpan, Next, pageOf, spanOf } from './time_span.ts'
 
-type Rooms = { registry: Registry; ledger: Ledger }
+type Rooms = { registry: Registry; ledger: Ledger; keys: Keys }
 
 const route = routesOf<Rooms>('devices')
 
@@ -39,7 +40,11 @@ export const operationRoutes: Route<Rooms>[] = [
       description: 'The newest first',
       schema: v.strictObject({
         operations: v.array(
-          v.strictObject({ ...OperationRecord.entries, text: described(v.string(), 'The operation and its outcome, in a sentence') }),
+          v.strictObject({
+            ...OperationRecord.entries,
+            text: described(v.string(), 'The operation and its outcome, in a sentence'),
+            by_name: described(v.nullable(v.string()), 'The name of the key that asked for it; null for an operation of an execution'),
+          }),
         ),
         next: Next,
       }),
@@ -55,7 +60,9 @@ export const operationRoutes: Route<Rooms>[] = [
         idOf: ({ operation_id }) => operation_id,
         matches: (record) => (device_id === undefined || record.device_id === device_id) && isWithin(record.started, { since, until }),
       })
-      return json({ operations: items.map((record) => ({ ...record, text: operationText(record) })), next })
+      const names = new Map(rooms.keys.list().map(({ key_id, name }) => [key_id, name]))
+      const words = (record: OperationRecord) => ({ text: operationText(record), by_name: names.get(record.by ?? '') ?? null })
+      return json({ operations: items.map((record) => ({ ...record, ...words(record) })), next })
     },
   }),
   route('GET', '/api/usage', {

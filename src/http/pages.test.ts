@@ -137,9 +137,26 @@ function typeOf(path: string): RegExp {
   }[ending]!
 }
 
-test('the first screen is small', async (t) => {
-  let bytes = 0
-  for (const path of ['/page.js', '/page.css', '/style.css']) bytes += gzipSync(await (await hono.request(path)).text()).length
-  t.ok(bytes <= 48_000, `${bytes} bytes, compressed`)
-  t.ok(bytes > 10_000)
+test('the first screen is small, and the whole page with its charts is', async (t) => {
+  const compressed = async (files: readonly string[]) => {
+    let bytes = 0
+    for (const path of files) bytes += gzipSync(await (await hono.request(path)).text()).length
+    return bytes
+  }
+  const first = await compressed(['/page.js', '/page.css', '/style.css'])
+  t.ok(first <= 40_000, `${first} bytes, compressed`)
+  t.ok(first > 10_000)
+  const later = await compressed(['/more.js', '/device.js'])
+  t.ok(first + later <= 90_000, `${first + later} bytes, compressed`)
+  t.ok(later > 30_000, 'the charts are among them')
+})
+
+test('every script that the build makes for the page is served', (t) => {
+  const made = readdirSync(new URL('../../../dist/web/', import.meta.url)).filter((name) => name.endsWith('.js') && name !== 'lab.js')
+  t.same(
+    made.filter((name) => !paths.includes(`/${name}`)),
+    [],
+  )
+  t.ok(made.length > 3)
+  t.end()
 })

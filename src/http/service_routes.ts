@@ -4,6 +4,7 @@ import type { Bench } from '../bench/bench.ts'
 import { backupRoutes } from './backups.ts'
 import type { Route } from './contract.ts'
 import { deviceCommandRoutes } from './device_commands.ts'
+import { deviceNoteRoutes } from './device_notes.ts'
 import { deviceRoutes } from './devices.ts'
 import { eventRoutes } from './events.ts'
 import { fleetRoutes } from './fleet.ts'
@@ -23,6 +24,7 @@ type Rooms = Omit<Bench, 'runs'>
 export const serviceRoutes: readonly Route<Rooms>[] = [
   ...deviceRoutes,
   ...deviceCommandRoutes,
+  ...deviceNoteRoutes,
   ...operationRoutes,
   ...presetRoutes,
   ...teachpointRoutes,

@@ -1,19 +1,13 @@
 // The frame of every screen: navigation, *Needs you*, and STOP ALL, always at the same place.
 
-import { type Signal, signal, useSignal } from '@preact/signals'
-import type { ComponentChild, ComponentType } from 'preact'
+import { useSignal } from '@preact/signals'
+import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
+import { type Later, LaterScreen, later } from './later.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
-import { DeckScreen } from './screens/deck.tsx'
-import { EventsScreen } from './screens/events.tsx'
-import { LabScreen } from './screens/lab.tsx'
-import { NewRunScreen } from './screens/new_run.tsx'
-import { RunScreen } from './screens/run.tsx'
-import { RunsScreen } from './screens/runs.tsx'
-import { SystemScreen } from './screens/system.tsx'
 import { SolvedLines } from './solved_lines.tsx'
 import { StopButton, StopNotes } from './stop.tsx'
 import {
@@ -33,47 +27,41 @@ import {
   timeScale,
 } from './store.tsx'
 
-type Shown = { show(id: string | undefined): ComponentChild }
+type Show = (id: string | undefined) => ComponentChild
 
-/** A screen in a file of its own, which is fetched when the page runs; `failed` without it. */
-type Later = Signal<ComponentType | 'failed' | undefined>
+const more = later(() => import('./screens/more.tsx'))
+const device = later(() => import('./screens/device.tsx'))
 
-const teach: Later = signal(undefined)
-import('./screens/teach.tsx').then(
-  ({ TeachScreen }) => {
-    teach.value = TeachScreen
-  },
-  () => {
-    teach.value = 'failed'
-  },
-)
-
-function LaterScreen({ of: { value: Its } }: { of: Later }) {
-  if (Its === undefined) return <Empty>Loading this screen …</Empty>
-  if (Its === 'failed') return <Empty>This screen could not be loaded. Reload the page.</Empty>
-  return <Its />
+/** Makes a screen of a file that is fetched later. */
+function of<Module>(file: Later<Module>, show: (screens: Module, id: string | undefined) => ComponentChild): Show {
+  return (id) => <LaterScreen of={file} show={(screens) => show(screens, id)} />
 }
 
 /** The screens by their part of the address, with their titles. */
-const screens = new Map<string, Shown & { word: string }>([
+const screens = new Map<string, { word: string; show: Show }>([
   ['bench', { word: 'Bench', show: () => <BenchScreen /> }],
-  ['runs', { word: 'Runs', show: (id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />) }],
-  ['deck', { word: 'Deck', show: () => <DeckScreen /> }],
-  ['teach', { word: 'Teach', show: () => <LaterScreen of={teach} /> }],
-  ['events', { word: 'Events', show: () => <EventsScreen /> }],
-  ['system', { word: 'System', show: () => <SystemScreen onForget={forgetKey} /> }],
+  [
+    'runs',
+    { word: 'Runs', show: of(more, ({ RunScreen, RunsScreen }, id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />)) },
+  ],
+  ['deck', { word: 'Deck', show: of(more, ({ DeckScreen }) => <DeckScreen />) }],
+  ['teach', { word: 'Teach', show: of(more, ({ TeachScreen }) => <TeachScreen />) }],
+  ['events', { word: 'Events', show: of(more, ({ EventsScreen }) => <EventsScreen />) }],
+  ['system', { word: 'System', show: of(more, ({ SystemScreen }) => <SystemScreen onForget={forgetKey} />) }],
 ])
 
 /** The screens below another one. */
-const below = new Map<string, Shown & { under: string }>([
-  ['runs/new', { under: 'runs', show: () => <NewRunScreen /> }],
-  ['lab', { under: 'system', show: () => <LabScreen /> }],
+const below = new Map<string, { under: string; show: Show }>([
+  ['runs/new', { under: 'runs', show: of(more, ({ NewRunScreen }) => <NewRunScreen />) }],
+  ['lab', { under: 'system', show: of(more, ({ LabScreen }) => <LabScreen />) }],
+  ['devices', { under: 'bench', show: of(device, ({ DeviceScreen }, id) => <DeviceScreen key={id} device_id={id ?? ''} />) }],
 ])
 
 export function App() {
   const [screen = '', id] = route.value
   const shown = below.get(screen)?.under ?? (screen || 'bench')
   const count = needs.value.length
+  useEffect(more.fetch, [])
   useEffect(() => {
     document.title = `${count ? `(${count}) ` : ''}benchd`
   }, [count])

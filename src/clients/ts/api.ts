@@ -158,7 +158,15 @@ export type PerformOperationRequest = { operation: string; params?: Record<strin
 
 export type PerformOperationResponse = { success: boolean; message: string; data?: unknown }
 
-export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown; text: string }>; next: string | null }
+export type GetDeviceNoteResponse = { device_id: string; note: PutDeviceNoteResponse | null; photo: PutDevicePhotoResponse | null }
+
+export type PutDeviceNoteRequest = { text: string }
+
+export type PutDeviceNoteResponse = { text: string; by: string; at: number }
+
+export type PutDevicePhotoResponse = { media_type: 'image/jpeg' | 'image/png' | 'image/webp'; bytes: number; sha256: string }
+
+export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown; text: string; by_name: string | null }>; next: string | null }
 
 export type GetUsageResponse = { usage: Array<{ device_id: string; operation: string; times: number; params: Record<string, unknown> }> }
 
@@ -318,8 +326,8 @@ export type Operations = {
   getDeviceTemperature: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Temperature }
   /** Get the position of an arm as the coordinates of a teachpoint */
   getDevicePose: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDevicePoseResponse }
-  /** Get the readings of the last hour: temperatures, and what the program behind a device tells */
-  getDeviceReadings: { path: { device_id: string }; query: { since?: number }; body: undefined; answer: GetDeviceReadingsResponse }
+  /** Get the readings of the last hour or day: temperatures, and what the program behind a device tells */
+  getDeviceReadings: { path: { device_id: string }; query: { since?: number; until?: number; most?: number }; body: undefined; answer: GetDeviceReadingsResponse }
   /** Get a reading that the program behind a device has described */
   getDeviceReading: { path: { device_id: string; reading: string }; query: Record<string, never>; body: undefined; answer: GetDeviceReadingResponse }
   /** Get the last words between the device and the service, as they went over the wire */
@@ -370,6 +378,18 @@ export type Operations = {
   endOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord; accepted: OperationRecord }
   /** Renew the hold on a running operation, such as a jog while a button is pressed */
   renewOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Get the note about a device, and whether it has a photo */
+  getDeviceNote: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceNoteResponse }
+  /** Write the note about a device, in the place of the one before */
+  putDeviceNote: { path: { device_id: string }; query: Record<string, never>; body: PutDeviceNoteRequest; answer: PutDeviceNoteResponse }
+  /** Delete the note about a device */
+  deleteDeviceNote: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Get the photo of a device */
+  fetchDevicePhoto: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Store the photo of a device, in the place of the one before */
+  putDevicePhoto: { path: { device_id: string }; query: Record<string, never>; body: Blob; answer: PutDevicePhotoResponse }
+  /** Delete the photo of a device */
+  deleteDevicePhoto: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** List what the devices did, by hand or in runs */
   listOperations: { path: Record<string, never>; query: { device_id?: string; since?: string; until?: string; limit?: number; before?: string }; body: undefined; answer: ListOperationsResponse }
   /** Count the operations of each device in the last day, with their last parameters */
@@ -621,6 +641,12 @@ export const operations = {
   getOperation: ['GET', '/api/operations/{operation_id}'],
   endOperation: ['DELETE', '/api/operations/{operation_id}'],
   renewOperation: ['POST', '/api/operations/{operation_id}/renew'],
+  getDeviceNote: ['GET', '/api/devices/{device_id}/note'],
+  putDeviceNote: ['PUT', '/api/devices/{device_id}/note'],
+  deleteDeviceNote: ['DELETE', '/api/devices/{device_id}/note'],
+  fetchDevicePhoto: ['GET', '/api/devices/{device_id}/photo'],
+  putDevicePhoto: ['PUT', '/api/devices/{device_id}/photo'],
+  deleteDevicePhoto: ['DELETE', '/api/devices/{device_id}/photo'],
   listOperations: ['GET', '/api/operations'],
   getUsage: ['GET', '/api/usage'],
   listPresets: ['GET', '/api/devices/{device_id}/presets'],

@@ -1,0 +1,38 @@
+// Screens in files of their own, which are fetched once.
+
+import { type Signal, signal } from '@preact/signals'
+import type { ComponentChild } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { Empty } from './parts.tsx'
+
+/** A file of screens; `failed` where it could not be fetched. */
+export type Later<Module> = { readonly loaded: Signal<Module | 'failed' | undefined>; fetch(): void }
+
+export function later<Module>(load: () => Promise<Module>): Later<Module> {
+  const loaded: Later<Module>['loaded'] = signal(undefined)
+  let isAsked = false
+  const fetch = () => {
+    if (isAsked) return
+    isAsked = true
+    load().then(
+      (found) => {
+        loaded.value = found
+      },
+      () => {
+        loaded.value = 'failed'
+      },
+    )
+  }
+  return { loaded, fetch }
+}
+
+type LaterProps<Module> = { of: Later<Module>; show: (screens: Module) => ComponentChild }
+
+/** Shows a screen of a file, which is fetched now unless it was before. */
+export function LaterScreen<Module>({ of, show }: LaterProps<Module>) {
+  useEffect(of.fetch, [of])
+  const { value } = of.loaded
+  if (value === undefined) return <Empty>Loading this screen …</Empty>
+  if (value === 'failed') return <Empty>This screen could not be loaded. Reload the page.</Empty>
+  return <>{show(value)}</>
+}

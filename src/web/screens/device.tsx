@@ -1,0 +1,240 @@
+// The screen of a device: charts of its readings, what it did, what it can do, and its wire log.
+
+import { useSignal } from '@preact/signals'
+import type { Capabilities, DeviceInfo } from '../../clients/ts/benchd.ts'
+import { titled } from '../forms.ts'
+import { Act, Block, Empty, useAnswer } from '../parts.tsx'
+import { ask, isAllSimulated, isSilent, mayAdminister, now, state } from '../store.tsx'
+import { clockTime, deviceWords, duration, heatingWords, readingWords, sentence } from '../words.ts'
+import { DeviceCharts, type Operation } from './device_charts.tsx'
+import { NoteAndPhoto } from './device_note.tsx'
+
+export function DeviceScreen({ device_id }: { device_id: string }) {
+  const device = state.value.device[device_id]
+  const path = { device_id }
+  const last = `${device?.operation?.operation_id} ${device?.last_operation?.operation_id} ${device?.last_operation?.status}`
+  const operations = useAnswer('listOperations', { query: { device_id, limit: mostOperations } }, [device_id, last])
+  const can = useAnswer('getDeviceCapabilities', { path }, [device_id, device?.identity?.model])
+  if (!device)
+    return (
+      <section aria-label="Device">
+        <Empty>
+          There is no device {device_id} on this bench. <a href="#/bench">All devices</a>
+        </Empty>
+      </section>
+    )
+  return (
+    <section class="device" aria-label={`Device ${device_id}`}>
+      <Heading device={device} can={can.value} />
+      <DeviceCharts device_id={device_id} operations={operations.value?.operations ?? []} />
+      <Done operations={operations.value?.operations ?? []} />
+      <NoteAndPhoto device_id={device_id} />
+      {can.value && <Abilities device={device} can={can.value} />}
+      {device.state !== 'external' && <WireLog device_id={device_id} />}
+      {mayAdminister.value && <Findings device_id={device_id} />}
+    </section>
+  )
+}
+
+const mostOperations = 200
+const shownOperations = 10
+
+function Heading({ device, can }: { device: DeviceInfo; can: Capabilities | undefined }) {
+  const { device_id, name, state: its, fault, heating, simulated } = device
+  const { word, mark, tone } = deviceWords[its]
+  const newest = state.value.reading[device_id]
+  const age_s = newest ? now.value / 1000 - newest.at : 0
+  const stop = () => void ask('stopDevice', { path: { device_id } })
+  return (
+    <>
+      <div class="row">
+        <a class="button quiet" href="#/bench">
+          All devices
+        </a>
+        <h2>{device_id}</h2>
+        <p class={`state ${tone}`}>
+          <span aria-hidden="true">{mark}</span> <span>{word}</span>
+        </p>
+        {its !== 'external' && (
+          <button
+            type="button"
+            class="danger"
+            onPointerDown={stop}
+            onKeyDown={(event) => (event.key === 'Enter' || event.key === ' ') && stop()}
+          >
+            Stop
+          </button>
+        )}
+      </div>
+      <p class="row">
+        {newest && (
+          <span class={isSilent(device) || age_s > old_s ? 'temperature stale' : 'temperature'}>
+            {readingWords(newest)}
+            {age_s > old_s && ` · ${duration(age_s)} ago`}
+          </span>
+        )}
+        <span class="hint">
+          {[name, ...(can && can.model !== name ? [can.model] : []), ...(simulated && !isAllSimulated.value ? ['simulated'] : [])].join(
+            ' · ',
+          )}
+        </span>
+      </p>
+      {heating && <p class="hint">{heatingWords(heating)}</p>}
+      {fault && fault.error_type !== 'Stopped' && (
+        <p class="fault long">
+          {sentence(fault.error)} <small>{clockTime(fault.since, now.value / 1000)}</small>
+        </p>
+      )}
+      {can?.features['host_watchdog'] && fault && (
+        <p class="hint">
+          This instrument switches itself off when it hears nothing. So it is asked for no reading before it is initialized again: see
+          yourself whether it is hot.
+        </p>
+      )}
+    </>
+  )
+}
+
+/** The age at which a reading is outdated: three questions. */
+const old_s = 30
+
+/** The operations of the last day, each with the one who asked for it. */
+function Done({ operations }: { operations: readonly Operation[] }) {
+  const showsAll = useSignal(false)
+  const shown = showsAll.value ? operations : operations.slice(0, shownOperations)
+  return (
+    <Block title="Operations">
+      {operations.length === 0 && <Empty>This device has done nothing in the last day.</Empty>}
+      <ul class="list" aria-label="Operations of the last day">
+        {shown.map((one) => (
+          <li key={one.operation_id}>
+            <span class={one.result?.success === false ? 'bad' : undefined}>{sentence(one.text)}</span>
+            <small>
+              {clockTime(one.started, now.value / 1000)}
+              {one.ended !== null && `, ${duration(one.ended - one.started)}`} · <Asker operation={one} />
+            </small>
+          </li>
+        ))}
+      </ul>
+      {operations.length > shown.length && (
+        <button type="button" class="quiet" onClick={() => (showsAll.value = true)}>
+          Show {operations.length - shown.length} more
+        </button>
+      )}
+    </Block>
+  )
+}
+
+function Asker({ operation: { execution_id, by_name } }: { operation: Operation }) {
+  if (!execution_id) return <>by {by_name ?? 'a key that is gone'}</>
+  const run = state.value.run[execution_id]
+  return <a href={`#/runs/${execution_id}`}>{run ? `run of ${run.workflow_name}` : `run ${execution_id.slice(0, 8)}`}</a>
+}
+
+const featureWords: Record<string, string> = {
+  locking: 'It locks the plate.',
+  heating: 'It heats.',
+  cooling: 'It cools.',
+  door: 'It has a door or a lid.',
+  host_watchdog: 'It switches itself off when the service is gone.',
+  autonomous_timer: 'It ends a timed operation by itself, also without the service.',
+  uninterruptible: 'A stop does not end a motion that has begun: use its own red button.',
+}
+
+/** Limits and features in words. */
+function Abilities({ device, can }: { device: DeviceInfo; can: Capabilities }) {
+  const { model = null, serial_number = null, firmware_version = null } = device.identity ?? {}
+  const features = Object.keys(can.features).filter((name) => can.features[name])
+  const rows: [string, string][] = [
+    ['Model', [can.model, ...(model && model !== can.model ? [`reports ${model}`] : [])].join(', ')],
+    ...(serial_number ? [['Serial number', serial_number] as [string, string]] : []),
+    ...(firmware_version ? [['Firmware', firmware_version] as [string, string]] : []),
+    ['Driver', can.driver],
+    ...Object.entries(can.limits).map(([name, { min, max, unit, step }]): [string, string] => [
+      titled(name),
+      `${min} to ${max}${unit && ` ${unit}`}${step ? `, in steps of ${step}${unit && ` ${unit}`}` : ''}`,
+    ]),
+    [
+      'Operations',
+      can.operations
+        .filter(({ method }) => method === 'POST')
+        .map(({ name }) => titled(name).toLowerCase())
+        .join(', '),
+    ],
+  ]
+  return (
+    <Block title="Capabilities">
+      <dl>
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class="long">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {features.length > 0 && <p>{features.map((name) => featureWords[name] ?? `${titled(name)}.`).join(' ')}</p>}
+      <p class="hint">{can.safety}</p>
+    </Block>
+  )
+}
+
+/** The newest frames between the service and the instrument, fetched on request. */
+function WireLog({ device_id }: { device_id: string }) {
+  const isOpen = useSignal(false)
+  const wire = useAnswer('getDeviceWire', { path: { device_id } }, [isOpen.value])
+  const lists: [string, NonNullable<typeof wire.value>['frames']][] = [
+    ['The newest messages', wire.value?.frames ?? []],
+    ['Before the fault', wire.value?.fault_frames ?? []],
+  ]
+  return (
+    <Block title="Wire log">
+      <details onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+        <summary>Messages between the service and the device</summary>
+        <Act label="Refresh" name="Refresh the wire log" free onPress={wire.read} />
+        {lists.map(([title, frames]) =>
+          frames.length === 0 ? null : (
+            <div key={title}>
+              <h4>{title}</h4>
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls has to be reached by keyboard */}
+              <ol class="wire" tabIndex={0} aria-label={title}>
+                {frames.toReversed().map(({ at, direction, text }, i) => (
+                  <li key={i}>
+                    <time>{clockTime(at)}</time> {direction === 'to_device' ? '→' : '←'} <code>{text}</code>
+                  </li>
+                ))}
+              </ol>
+            </div>
+          ),
+        )}
+      </details>
+    </Block>
+  )
+}
+
+/** The findings of the doctor that name this device. */
+function Findings({ device_id }: { device_id: string }) {
+  const found = useSignal<{ level: string; finding: string; fix?: string }[] | undefined>(undefined)
+  const examine = async () => {
+    const answer = await ask('examineSystem', {}, { quiet: true })
+    const isNamed = (text: string) => text.split(/[^\w.-]+/).some((word) => word.replace(/[.:]$/, '') === device_id)
+    found.value = answer?.findings.filter(({ finding, fix = '' }) => isNamed(`${finding} ${fix}`)) ?? found.value
+  }
+  return (
+    <Block title="Doctor">
+      <div class="row">
+        <Act label="Run the doctor" free onPress={examine} />
+        {found.value?.length === 0 && <p role="status">The doctor has no finding about this device.</p>}
+      </div>
+      <ul class="list" aria-label="Findings">
+        {found.value?.map(({ level, finding, fix }, i) => (
+          <li key={i}>
+            <span class={level === 'OK' || level === 'SKIP' ? undefined : 'bad'}>
+              {level}: {finding}
+            </span>
+            {fix && <small>To do: {fix}</small>}
+          </li>
+        ))}
+      </ul>
+    </Block>
+  )
+}

@@ -1,0 +1,10 @@
+// The screens that are fetched together after the first paint of the page, so that Bench is shown soon.
+
+export { DeckScreen } from './deck.tsx'
+export { EventsScreen } from './events.tsx'
+export { LabScreen } from './lab.tsx'
+export { NewRunScreen } from './new_run.tsx'
+export { RunScreen } from './run.tsx'
+export { RunsScreen } from './runs.tsx'
+export { SystemScreen } from './system.tsx'
+export { TeachScreen } from './teach.tsx'
