@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
+import type { Author } from '../kit/author.ts'
 import type { Clock } from '../kit/clock.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { Report } from '../kit/json_file.ts'
@@ -61,7 +62,10 @@ export const Incident = v.strictObject({
   recovery_action: v.picklist(recoveryActions),
   detail: v.pipe(v.record(v.string(), v.unknown()), v.description('The members of this category')),
   timestamp: v.pipe(v.number(), v.description('Unix time of its event'), v.metadata({ unit: 's' })),
-  acknowledged: v.pipe(v.nullable(v.strictObject({ by: v.string(), timestamp: v.number() })), v.description('Only marks it')),
+  acknowledged: v.pipe(
+    v.nullable(v.strictObject({ by: v.string(), operator: v.optional(v.string()), timestamp: v.number() })),
+    v.description('Only marks it'),
+  ),
 })
 export type Incident = v.InferOutput<typeof Incident>
 
@@ -138,10 +142,10 @@ export class Incidents {
   }
 
   /** Marks it as seen; on the card when this resolves. A second time changes nothing. */
-  async acknowledge(incident_id: string, by: string): Promise<Incident> {
+  async acknowledge(incident_id: string, author: Pick<Author, 'operator'> & { by: string }): Promise<Incident> {
     const incident = this.get(incident_id)
     if (incident.acknowledged) return incident
-    const acknowledged: Incident = { ...incident, acknowledged: { by, timestamp: this.#options.now() } }
+    const acknowledged: Incident = { ...incident, acknowledged: { ...author, timestamp: this.#options.now() } }
     this.#staying.delete(incident_id)
     this.#keep(acknowledged)
     await this.written()

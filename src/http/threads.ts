@@ -11,6 +11,7 @@ import { recover } from '../workflow/runs/retry.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { askArm } from '../workflow/whereabouts.ts'
+import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 type Rooms = { runs: Runs }
@@ -116,8 +117,7 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
       const given = body()
       if (thread.isOver) throw new LabError('conflict', `thread ${thread.name} has ended: it is ${thread.status.current}`)
       const { message, text, decision = name } = await tell(thread, given, rooms)
-      const by = c.get('principal').name
-      if (text !== undefined) addDecision(thread.execution, { by, decision, text, params: given as object }, thread)
+      if (text !== undefined) addDecision(thread.execution, { ...authorOf(c), decision, text, params: given as object }, thread)
       return json({ success: true, message })
     },
   })
