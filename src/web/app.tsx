@@ -4,6 +4,7 @@ import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChild, ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
+import { AskName } from './name_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
@@ -14,6 +15,7 @@ import { NewRunScreen } from './screens/new_run.tsx'
 import { RunScreen } from './screens/run.tsx'
 import { RunsScreen } from './screens/runs.tsx'
 import { SystemScreen } from './screens/system.tsx'
+import { WhoScreen } from './screens/who.tsx'
 import { StopButton, StopNotes } from './stop.tsx'
 import {
   bench,
@@ -67,11 +69,12 @@ const screens = new Map<string, Shown & { word: string }>([
 const below = new Map<string, Shown & { under: string }>([
   ['runs/new', { under: 'runs', show: () => <NewRunScreen /> }],
   ['lab', { under: 'system', show: () => <LabScreen /> }],
+  ['system/who', { under: 'system', show: () => <WhoScreen /> }],
 ])
 
 export function App() {
   const [screen = '', id] = route.value
-  const shown = below.get(screen)?.under ?? (screen || 'bench')
+  const shown = (below.get(`${screen}/${id}`) ?? below.get(screen))?.under ?? (screen || 'bench')
   const count = needs.value.length
   useEffect(() => {
     document.title = `${count ? `(${count}) ` : ''}benchd`
@@ -97,6 +100,7 @@ export function App() {
       {scope.value === 'read' && bench.value && keyWanted.value === undefined && (
         <p class="notice">This key can only read. STOP ALL works; the other buttons need a key of scope operate.</p>
       )}
+      {scope.value !== 'read' && bench.value && keyWanted.value === undefined && <AskName />}
       <main>
         {keyWanted.value === undefined ? (
           <>

@@ -7,7 +7,21 @@ import {
   threadTransitions,
   workflowTransitions,
 } from '../workflow/state/statuses.ts'
-import { clockTime, duration, eventSentence, onPage, readingWords, runWord, sentence, threadWord } from './words.ts'
+import {
+  authorText,
+  clockTime,
+  duration,
+  eventSentence,
+  forecastWords,
+  longestName,
+  onPage,
+  plainName,
+  readingWords,
+  runWord,
+  sentence,
+  threadWord,
+  zonedTime,
+} from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
   return { event_name: `${entity_type}.${entity_id}.${status}`, execution_id: 'e', timestamp: 1, entity_type, entity_id, status, context }
@@ -118,5 +132,25 @@ test('a run says how many of its threads wait for a person', (t) => {
   t.equal(wordOf({ needs_person_count: 3 }), 'needs a person')
   t.equal(wordOf({ needs_person_count: 3, paused: { at: 1, reason: 'manual' } }), 'paused')
   t.equal(wordOf({ status: 'COMPLETED', ended_at: 2, open_count: 0 }), 'completed')
+  t.end()
+})
+
+test('a moment has its zone in the tooltip', (t) => {
+  t.match(zonedTime(1_800_000_000), /^2027-01-1[45] \d\d:\d\d:\d\d [+-]\d\d:\d\d, .+/)
+  t.end()
+})
+
+test('a forecast says its real time where time is simulated', (t) => {
+  t.equal(forecastWords(387, 1), '6:27')
+  t.equal(forecastWords(387, 20), '6:27 of simulated time, about 0:19 in real time')
+  t.end()
+})
+
+test('a name has what the service takes: no control characters, no marks of direction, and not too many characters', (t) => {
+  t.equal(plainName('  Żaneta 李\u202e\n\u0000 '), 'Żaneta 李')
+  t.equal([...plainName('🧪'.repeat(100))].length, longestName)
+  t.equal(authorText('tablet', 'Ann'), 'tablet, said to be Ann')
+  t.equal(authorText('tablet', undefined), 'tablet')
+  t.equal(authorText(null, undefined), 'nobody')
   t.end()
 })

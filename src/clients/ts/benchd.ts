@@ -12,6 +12,7 @@ import { type DeviceInfo, type OperationRecord, type Operations, operations, typ
 import { emptyState, eventFramesIn, messagesIn, reduceAll, type State } from './streams.ts'
 
 export type * from './api.ts'
+export { modeWords } from './api.ts'
 export * from './streams.ts'
 
 export type BenchOptions = {
