@@ -10,7 +10,7 @@ import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { silent } from '../../src/kit/log.ts'
 import { type Service, startService } from '../../src/main.ts'
 
-/** `ahead_s`: how far the clock of that computer is ahead of ours. `prepare` is called before the page is loaded. */
+/** `asksName`: the browser asks for the name of its person, as one that was not here before. `ahead_s`: how far the clock of that computer is ahead of ours. `prepare` is called before the page is loaded. */
 type Opening = {
   width?: number
   height?: number
@@ -18,6 +18,7 @@ type Opening = {
   withKey?: boolean
   touch?: boolean
   ahead_s?: number
+  asksName?: boolean
   prepare?: (page: Page) => Promise<unknown>
 }
 
@@ -201,12 +202,13 @@ async function open(
   browser: Browser,
   { url, api_key, complaints }: Pick<Bench, 'url' | 'api_key' | 'complaints'>,
   path: string,
-  { width = 1280, height = 800, dark = false, withKey = true, touch = false, ahead_s = 0, prepare }: Opening,
+  { width = 1280, height = 800, dark = false, withKey = true, touch = false, ahead_s = 0, asksName = false, prepare }: Opening,
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', hasTouch: touch })
   context.setDefaultTimeout(patience_ms)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   if (withKey) await context.addInitScript(`localStorage.setItem('benchd.api_key', ${JSON.stringify(api_key)})`)
+  if (!asksName) await context.addInitScript(`localStorage.getItem('benchd.operator') ?? localStorage.setItem('benchd.operator', '')`)
   if (ahead_s) await context.addInitScript(`const now = Date.now; Date.now = () => now() + ${ahead_s * 1000}`)
   const page = await context.newPage()
   page.on('pageerror', (error) => complaints.push(`${path}: ${error}`))

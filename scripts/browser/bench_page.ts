@@ -151,13 +151,12 @@ export const benchPageChecks: Record<string, Check> = {
     const page = await bench.open('/#/runs')
     await page.getByRole('link', { name: 'New run' }).click()
     await page.getByLabel('Workflow').selectOption('seal-and-spin')
-    await page.getByLabel('Mode').selectOption('LIVE')
+    assert.equal(await page.getByLabel('Mode').inputValue(), 'LIVE', 'where all is simulated, the run is seen on Bench and Deck')
     await button(page, 'Dry run').click()
     await page.getByText('The run completes.').waitFor()
     await page.getByRole('figure', { name: 'Timeline' }).waitFor()
     await bench.ask('POST', '/api/sim/devices/sealer-1/faults', { fault: 'jam' })
     await button(page, 'Start run').click()
-    await button(page, 'The devices may move: press again').click()
     const need = needOf(page, /is held by an error/)
     await need.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 180_000 })
     await bench.ask('DELETE', '/api/sim/devices/sealer-1/faults')
@@ -165,7 +164,7 @@ export const benchPageChecks: Record<string, Check> = {
     await fault.getByRole('button', { name: 'Initialize sealer-1' }).click()
     await fault.waitFor({ state: 'detached' })
     await need.getByRole('button', { name: 'Retry', exact: true }).click()
-    await seen(page.getByRole('region', { name: 'Run of seal-and-spin' }), /completed, LIVE/, { timeout: 180_000 })
+    await seen(page.getByRole('region', { name: 'Run of seal-and-spin' }), /completed, On the bench/, { timeout: 180_000 })
     await page.getByRole('figure', { name: 'Timeline' }).waitFor()
     await page.getByText('The run of seal-and-spin has completed.').waitFor()
   },
@@ -220,7 +219,7 @@ export const benchPageChecks: Record<string, Check> = {
     await button(page, 'Stop run').click()
     await page.getByText('Stop run: press again').waitFor()
     await button(page, 'Stop run').click()
-    await page.getByText(/aborted, DEVICE_SIM/).waitFor()
+    await page.getByText(/aborted, Rehearse on simulators/).waitFor()
   },
 
   async 'a teachpoint is edited with a question about a large change, and undone'(bench) {

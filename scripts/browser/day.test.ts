@@ -72,7 +72,7 @@ const onPage: Record<string, OnPage> = {
     'key approve': ['approveKeyRequest', 'Approve'],
     whoami: ['whoAmI', 'Forget the key'],
   },
-  ...{ 'audit tail': ['getAudit', 'Audit trail'], ports: ['listPorts', 'Identify'], doctor: ['examineSystem', 'Run the doctor'] },
+  ...{ 'audit tail': ['getAudit', 'Refresh who did what'], ports: ['listPorts', 'Identify'], doctor: ['examineSystem', 'Run the doctor'] },
   ...{ backup: ['createBackup', 'Create a backup'], 'backup list': ['listBackups', 'Create a backup'] },
   ...{ bundle: ['fetchBundle', 'Download a support bundle'], 'notify list': ['listNotifyReceivers', 'has received no message yet'] },
   ...{ 'notify test': ['testNotify', 'Send a test message'], 'config show': ['getConfig', 'The configuration in force'] },

@@ -26,7 +26,7 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'Resume plate').click()
     await button(page, 'Pause plate').waitFor()
     await pressTwice(page, 'Stop plate')
-    await page.getByText(/(completed|aborted|stopped), DEVICE_SIM/).waitFor()
+    await page.getByText(/(completed|aborted|stopped), On the bench/).waitFor()
     await pressTwice(page, 'Delete run')
     await page.getByRole('link', { name: 'New run' }).click()
     await page.getByLabel('Workflow', { exact: true }).selectOption('of-the-day')
@@ -52,7 +52,7 @@ export const dayChecks: Record<string, Check> = {
     await held.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 180_000 })
     await button(page, 'End fault').click()
     await held.getByRole('button', { name: 'Retry', exact: true }).click()
-    await page.getByText(/completed, DEVICE_SIM/).waitFor({ timeout: 180_000 })
+    await page.getByText(/completed, Rehearse on simulators/).waitFor({ timeout: 180_000 })
   },
 
   async 'a device is reserved and released, a teachpoint made, deleted and undone, the topology unloaded and loaded'(bench) {
@@ -103,8 +103,7 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'Create a backup').click()
     assert.match(await downloaded(page, page.getByRole('button', { name: /^Download .*\.tar/ }).first()), /\.tar\.gz$/)
     await page.getByText('Nobody is notified when a person is needed').waitFor()
-    await button(page, 'Refresh the audit trail').click()
-    await page.getByRole('region', { name: 'Audit trail' }).getByText('Created the key').first().waitFor()
+    await page.getByRole('link', { name: 'Show who did what' }).waitFor()
     await page.getByText('The configuration in force').click()
     await page.getByText('"time_scale": 50').waitFor()
     await page.getByText(/^benchd 0\.\d+\.\d+, API/).waitFor()

@@ -19,11 +19,8 @@ export const handsChecks: Record<string, Check> = {
       await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Runs' }).tap()
       await page.getByRole('link', { name: 'New run' }).tap()
       await page.getByLabel('Workflow', { exact: true }).selectOption('shake-by-hand')
-      await page.getByLabel('Mode').selectOption('LIVE')
+      await seenWhole(page, button(page, 'Start run'), 48)
       await tap(page, 'Start run')
-      const sure = button(page, 'The devices may move: press again')
-      await seenWhole(page, sure, 48)
-      await sure.tap()
       const place = task(page, /Place plate/)
       await place.getByText('Put plate at pad_1.').waitFor()
       await picture(page, 'hands-place')
@@ -38,7 +35,7 @@ export const handsChecks: Record<string, Check> = {
       }
       await page
         .getByRole('region', { name: 'Run of shake-by-hand' })
-        .getByText(/completed, LIVE/)
+        .getByText(/completed, On the bench/)
         .waitFor()
     },
   ),

@@ -16,7 +16,7 @@ export const reportChecks: Record<string, Check> = {
   async 'the report of a run is downloaded, has no finding of axe, and is not cut on A4'(bench) {
     const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' })
     const page = await bench.open(`/#/runs/${execution_id}`)
-    await seen(page.getByRole('region', { name: 'Run of seal-and-spin' }), /completed, DEVICE_SIM/, { timeout: 180_000 })
+    await seen(page.getByRole('region', { name: 'Run of seal-and-spin' }), /completed, Rehearse on simulators/, { timeout: 180_000 })
     const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download the report').click()])
     assert.equal(download.suggestedFilename(), `report-${String(execution_id).slice(0, 8)}.html`)
     await judge(bench, readFileSync(await download.path(), 'utf8'), /The run ended COMPLETED/)

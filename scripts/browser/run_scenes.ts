@@ -42,7 +42,7 @@ export const runChecks: Record<string, Check> = {
     await page.getByText(/note is in the record/i).waitFor()
     await page.getByLabel('Event', { exact: true }).fill('go')
     await page.getByRole('button', { name: 'Emit event' }).click()
-    await page.getByText(/completed, DEVICE_SIM/).waitFor()
+    await page.getByText(/completed, Rehearse on simulators/).waitFor()
     const { events } = (await bench.ask('GET', `/events?execution_id=${execution_id}&limit=1000`)) as { events: Shown[] }
     const custom = events.filter(({ entity_type }) => entity_type === 'CUSTOM').map(({ context }) => context.event_name)
     assert.deepEqual(custom, ['go', 'noted', 'extra'])
@@ -67,7 +67,7 @@ export const runChecks: Record<string, Check> = {
       .getByRole('button', { name: 'Removed', exact: true })
       .click()
     await need(/Remove plate/).waitFor({ state: 'detached' })
-    await page.getByText(/completed, LIVE/).waitFor()
+    await page.getByText(/completed, On the bench/).waitFor()
   },
 
   async 'labware with a barcode is placed with what was scanned; after a wrong one the field is empty for the next'(bench) {
@@ -84,7 +84,7 @@ export const runChecks: Record<string, Check> = {
     await place.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('button', { name: 'Removed', exact: true }).click()
-    await page.getByText(/completed, LIVE/).waitFor()
+    await page.getByText(/completed, On the bench/).waitFor()
   },
 
   async 'a stopped device stands on the screen of the run with its button, and is gone from there when it was initialized'(bench) {

@@ -131,7 +131,7 @@ export const troubleChecks: Record<string, Check> = {
 
   async 'a stream that has just begun does not set the clock back until its first beat'(bench) {
     const page = await bench.open('/#/runs', { prepare: (page) => streams(page, tooMuch(), { beats: false }) })
-    await seen(page.getByRole('row').filter({ hasText: 'PURE_SIM' }), /^1:0\d$/)
+    await seen(page.getByRole('row').filter({ hasText: 'Plan only' }), /^1:0\d$/)
   },
 
   async 'a device call that takes too long is given time, called done, or cut off by its card'(bench) {

@@ -1,5 +1,7 @@
 // The part of the TypeScript client that is made from the routes: a type for each body, and the table of operations.
 
+import { modeWords } from '../../src/workflow/state/modes.ts'
+
 type Schema = {
   $ref?: string
   type?: string | string[]
@@ -33,6 +35,9 @@ export function typescriptClient({ paths, components }: Document): string {
     '// Made by `npm run generate` from the routes: the bodies of the API, and what can be asked.',
     '',
     ...Object.entries(components.schemas).map(([name, schema]) => `${comment(schema)}export type ${typeName(name)} = ${typeOf(schema)}\n`),
+    '/** The modes of a run as people read them, by their value in `run_mode`. */',
+    `export const modeWords: Readonly<Record<SubmissionRequest['run_mode'], string>> = ${literal(modeWords)}`,
+    '',
     '/** The request and the answer of each operation. */',
     'export type Operations = {',
     ...found.map(({ operation }) => `  /** ${operation.summary} */\n  ${operation.operationId}: ${signature(operation)}`),
@@ -94,6 +99,12 @@ function typeOf(schema: Schema): string {
     return `{ ${members.join('; ')} }`
   }
   return { string: 'string', number: 'number', integer: 'number', boolean: 'boolean', null: 'null' }[type ?? ''] ?? 'unknown'
+}
+
+function literal(texts: Readonly<Record<string, string>>): string {
+  return `{ ${Object.entries(texts)
+    .map(([name, text]) => `${name}: ${quoted(text)}`)
+    .join(', ')} }`
 }
 
 /** `Error` is a name of the language. */

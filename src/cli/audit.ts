@@ -2,11 +2,13 @@
 
 import { basename, join } from 'node:path'
 import type { AuditEntry } from '../keys/audit_entry.ts'
+import { authorText } from '../kit/author.ts'
 import { type Verified, verifyChain } from '../kit/chained_lines.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { localTime } from './local_time.ts'
+import { queryOf, spanOptions } from './moment.ts'
 import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
 import { print, table } from './table.ts'
@@ -20,14 +22,16 @@ const auditTail = command({
     'Print the audit trail: the newest requests that changed something or were refused, in words, with times in the zone of this computer',
   options: {
     limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 100' },
+    who: { type: 'string', value: 'NAME', help: 'Only requests of this person or key: a part of the name' },
+    text: { type: 'string', value: 'TEXT', help: 'Only requests with this text in WHAT' },
     device: { type: 'string', value: 'ID', help: 'Only requests about this device, or about every device' },
+    ...spanOptions,
     outcome: { type: 'string', value: 'OUTCOME', one_of: ['done', 'refused'], help: 'Outcome: done or refused; default both' },
     ...serviceOptions,
   },
   example: 'benchd audit tail --device shaker-1',
-  async run({ options: { limit = '100', outcome, device, ...options } }) {
-    const query = new URLSearchParams({ limit, ...(outcome && { outcome }), ...(device && { device_id: device }) })
-    const path = `/api/system/audit?${query}`
+  async run({ options: { limit = '100', outcome, device, who, text, since, until, ...options } }) {
+    const path = `/api/system/audit${queryOf({ limit, outcome, device_id: device, who, text, since, until })}`
     const { entries } = await ask<{ entries: Line[] }>(serviceOf(options), 'GET', path)
     if (options.json) for (const entry of entries) print(JSON.stringify(entry))
     else print(table(['TIME', 'WHO', 'SCOPE', 'STATUS', 'WHAT'], entries.map(row)))
@@ -77,8 +81,8 @@ function tell({ files, lines, torn, first_seq, head, broken }: Verified, path: s
   if (head) print(`head ${head.hash}`)
 }
 
-function row({ at, key_id, name, scope, status, text, left_out, times }: Line): string[] {
-  const who = name === null ? '-' : name === key_id ? name : `${name} (${key_id})`
+function row({ at, key_id, name, operator, scope, status, text, left_out, times }: Line): string[] {
+  const key = name === null ? '-' : name === key_id ? name : `${name} (${key_id})`
   const more = [times && `${times} times`, left_out && `after ${left_out} that were left out`].filter(Boolean).join(', ')
-  return [localTime(at, 'seconds'), who, scope ?? '-', String(status ?? '-'), more ? `${text} (${more})` : text]
+  return [localTime(at, 'seconds'), authorText(key, operator), scope ?? '-', String(status ?? '-'), more ? `${text} (${more})` : text]
 }

@@ -122,6 +122,7 @@ async function exchange(
   const sent = body === undefined ? undefined : JSON.stringify(body)
   const wait_s = service.wait_s ?? usual_s
   const headers = {
+    ...operatorHeader(method),
     ...more,
     ...(file && { 'Content-Length': file.bytes }),
     ...(sent !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) }),
@@ -163,6 +164,12 @@ async function pinnedSocket(service: Service, path: string, wait_s: number): Pro
 }
 
 /** Returns the header with the local user, also behind sudo, by which leases distinguish callers on the socket, who are all administrators. */
+/** Names the person of BENCHD_OPERATOR in a request that changes something. */
+function operatorHeader(method: string): Record<string, string> {
+  const operator = process.env.BENCHD_OPERATOR?.trim()
+  return method === 'GET' || !operator ? {} : { 'X-Operator': encodeURIComponent(operator) }
+}
+
 function localUser(method: string): Record<string, string> {
   if (method === 'GET') return {}
   try {

@@ -2,6 +2,7 @@
 
 import { asTyped } from '../kit/as_typed.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../workflow/snapshot.ts'
+import { modeText } from '../workflow/state/modes.ts'
 import { atShell } from './at_shell.ts'
 import type { Shown } from './bench.ts'
 import { deviceTable } from './devices/shown.ts'
@@ -34,7 +35,7 @@ function runLines(run: RunView): string[] {
   const { execution_id, workflow_name, run_mode } = run
   const rows = threadRows(run).map(([, name = '', status = '', where = '', waits = '']) => [name, status, where, waits])
   return [
-    `${workflow_name}  ${run_mode}  ${stateOf(run)}  ${execution_id.slice(0, 8)}`,
+    `${workflow_name}  ${modeText(run_mode)}  ${stateOf(run)}  ${execution_id.slice(0, 8)}`,
     ...table(['THREAD', 'STATUS', 'WHERE', 'WAITS FOR'], rows).split('\n'),
   ]
 }

@@ -1,6 +1,7 @@
 // `benchd incidents …`: problems that a person has to know about.
 
 import type { Incident } from '../events/incidents.ts'
+import { authorText } from '../kit/author.ts'
 import { shows, tells } from './asking.ts'
 import { atShell, short } from './at_shell.ts'
 import { incidentPathOf, shownRunIdOf } from './runs/ids.ts'
@@ -47,12 +48,19 @@ export const commands = [incidentsList, incidentsShow, incidentsAck]
 const colors = { INFO: 'dim', WARNING: 'yellow', ERROR: 'red', CRITICAL: 'red' } as const
 
 function row({ incident_id, timestamp, severity, category, acknowledged, message }: Incident): string[] {
-  return [short(incident_id), date(timestamp), colored(colors[severity], severity), category, acknowledged?.by ?? '', atShell(message)]
+  return [
+    short(incident_id),
+    date(timestamp),
+    colored(colors[severity], severity),
+    category,
+    authorText(acknowledged?.by, acknowledged?.operator),
+    atShell(message),
+  ]
 }
 
 function described(incident: Incident): string {
   const { incident_id, category, severity, message, timestamp, acknowledged, execution_id, thread_id, detail } = incident
-  const seen = acknowledged ? `${acknowledged.by}, ${date(acknowledged.timestamp)}` : 'nobody yet'
+  const seen = acknowledged ? `${authorText(acknowledged.by, acknowledged.operator)}, ${date(acknowledged.timestamp)}` : 'nobody yet'
   const facts = { when: date(timestamp), 'seen by': seen, execution: execution_id, thread: thread_id }
   const known = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(10)}${value}`]))
   const toDo = commandsFor(incident).map((command, i) => `${(i === 0 ? 'to do' : '').padEnd(10)}${command}`)

@@ -1,12 +1,14 @@
 // `benchd labware …`: where labware is.
 
 import type { LabwareStep } from '../workflow/records/labware_history.ts'
+import { modeText } from '../workflow/state/modes.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
 import { shows, tells } from './asking.ts'
 import { atShell, short } from './at_shell.ts'
 import { CliError } from './exit.ts'
 import { localTime } from './local_time.ts'
 import { queryOf, spanOptions } from './moment.ts'
+import { modeOption } from './run_modes.ts'
 import { labwareNamed, labwarePathOf } from './runs/ids.ts'
 import { whereOf } from './runs/shown.ts'
 import { table } from './table.ts'
@@ -43,7 +45,7 @@ const labwareHistory = shows({
   operands: ['BARCODE'],
   options: {
     ...spanOptions,
-    mode: { type: 'string', value: 'MODE', one_of: ['LIVE', 'DEVICE_SIM'], help: 'Mode: LIVE, which leaves rehearsals out, or DEVICE_SIM' },
+    mode: modeOption('', ['LIVE', 'DEVICE_SIM']),
     limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 100' },
   },
   example: 'benchd labware history P001 --since 1d',
@@ -62,11 +64,11 @@ const labwareHistory = shows({
 export const commands = [labwareList, labwarePut, labwareHistory]
 
 function step({ at, execution_id, workflow_name, run_mode, text }: LabwareStep): string[] {
-  return [localTime(at, 'seconds'), short(execution_id), workflow_name, run_mode, text]
+  return [localTime(at, 'seconds'), short(execution_id), workflow_name, modeText(run_mode), text]
 }
 
 function row({ labware_id, name, type, barcode, position, held_by, thread_name, run_mode }: Whereabouts): string[] {
-  return [short(labware_id), name, type, barcode ?? '', whereOf({ position, held_by }), thread_name ?? '', run_mode]
+  return [short(labware_id), name, type, barcode ?? '', whereOf({ position, held_by }), thread_name ?? '', modeText(run_mode)]
 }
 
 function leftStanding({ name, place, left_by, thread_id }: Whereabouts, remedy: string): string {

@@ -1,5 +1,6 @@
 // `benchd status`: the state of the service and the bench on one screen.
 
+import { modeText } from '../workflow/state/modes.ts'
 import { atShell, short } from './at_shell.ts'
 import { type Bench, benchOf, type Health, type Host, healthOf } from './bench.ts'
 import { serviceOf, serviceOptions } from './client.ts'
@@ -42,7 +43,7 @@ function described({ health, system_id, tls_fingerprint, devices, readings, runs
   const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
     short(execution_id),
     workflow_name,
-    run_mode,
+    modeText(run_mode),
     stateOf({ ...its }),
     date(started_at),
   ])

@@ -9,7 +9,7 @@ export { localTime as date } from './local_time.ts'
 
 /** Makes a table with the narrowest columns; colors have no width. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows].map((row) => row.map((cell) => escapedForeign(cell).replaceAll('\n', '\\n')))
+  const all = withOneZone([head, ...rows]).map((row) => row.map((cell) => escapedForeign(cell).replaceAll('\n', '\\n')))
   const widths = head.map((_, column) => Math.max(...all.map((row) => widthOf(row[column]!))))
   return all
     .map((row) =>
@@ -19,6 +19,19 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
         .trimEnd(),
     )
     .join('\n')
+}
+
+const zonedTime = /^(\d{4}-\d\d-\d\dT[\d:.]+)(Z|[+-]\d\d:\d\d)$/
+
+/** Moves the zone of the times of a column into its head, unless they have several zones, as around the end of summer time. */
+function withOneZone([head = [], ...rows]: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const zones = head.map((_, column) => {
+    const found = new Set(rows.flatMap((row) => zonedTime.exec(row[column] ?? '')?.[2] ?? []))
+    return found.size === 1 ? [...found][0]! : undefined
+  })
+  const named = head.map((name, column) => (zones[column] ? `${name} (${zones[column] === 'Z' ? 'UTC' : zones[column]})` : name))
+  const plain = rows.map((row) => row.map((cell, column) => (zones[column] ? cell.replace(zonedTime, '$1') : cell)))
+  return [named, ...plain]
 }
 
 /** Formats seconds as `1:02:03`, or `2:03` under an hour. */

@@ -1,6 +1,7 @@
 // The operation that a device runs, one at a time, from its begin to its record; and the last one that has ended.
 
 import { LabError, messageOf } from '../errors.ts'
+import type { Author } from '../kit/author.ts'
 import { sleep } from '../kit/clock.ts'
 import { inSeconds } from '../kit/seconds.ts'
 import type { Abilities } from './abilities.ts'
@@ -75,12 +76,17 @@ export class CurrentOperation {
     return taskOf(name, { params, own: abilities.own.get(name), typical: driven?.typical })
   }
 
-  begin(name: string, params: Record<string, unknown>, { execution_id, by }: Pick<OperationRun, 'execution_id' | 'by'>): OperationRun {
+  begin(
+    name: string,
+    params: Record<string, unknown>,
+    asker: Pick<OperationRun, 'execution_id' | 'by'> & Pick<Author, 'operator'>,
+  ): OperationRun {
+    const { execution_id, by } = asker
     const { clock, ledger } = this.#around
     const { device_id, time_scale } = this.#known
     if (this.#abort.signal.aborted) this.#abort = new AbortController()
     const task = this.taskOf(name, params)
-    this.run = new OperationRun(ledger.begin(device_id, name, params, { execution_id, by }), {
+    this.run = new OperationRun(ledger.begin(device_id, name, params, asker), {
       clock,
       time_scale,
       task,

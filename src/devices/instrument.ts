@@ -358,7 +358,11 @@ export class Instrument {
       this.#presence?.mustBeConnected()
       this.condition.mustBeInitialized()
     }
-    const run = this.operation.begin(name, params, { execution_id: by ? null : this.lock.execution_id, by: by?.key_id ?? null })
+    const run = this.operation.begin(name, params, {
+      execution_id: by ? null : this.lock.execution_id,
+      by: by?.key_id ?? null,
+      operator: by?.operator,
+    })
     begun?.(run.record)
     return this.operation.completed(run, () => work(run))
   }

@@ -1,5 +1,6 @@
 // The records of running and ended operations, in which a client that lost its connection finds the outcome.
 
+import type { Author } from '../kit/author.ts'
 import { steadySeconds } from '../kit/clock.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { OperationHistory } from './operation_history.ts'
@@ -53,7 +54,7 @@ export class Ledger {
     device_id: string,
     operation: string,
     params: Record<string, unknown>,
-    { execution_id = null, by = null }: { execution_id?: string | null; by?: string | null } = {},
+    { execution_id = null, by = null, operator }: Partial<Author & { execution_id: string | null }> = {},
   ): OperationRecord {
     const record: OperationRecord = {
       operation_id: flatId(),
@@ -70,6 +71,7 @@ export class Ledger {
       ended: null,
       execution_id,
       by,
+      ...(operator !== undefined && { operator }),
     }
     this.#records.push({ record, begun: this.#steadyNow() })
     if (this.#records.length >= mostKept + atOnce) this.#forget()

@@ -6,8 +6,8 @@ import type { Clock } from '../kit/clock.ts'
 import type { Lease, LeaseStore } from './leases.ts'
 import type { LeaseWish, Lock } from './records.ts'
 
-/** The caller of a request. `override`: the caller may pass a lock, and asks for that. */
-export type Caller = { key_id: string; override: boolean }
+/** The caller of a request. `override`: the caller may pass a lock, and asks for that. `operator` is the unchecked name of the person. */
+export type Caller = { key_id: string; override: boolean; operator?: string | undefined }
 
 /** The key id of callers over the control socket without a name, of whom there may be several. */
 const anyoneHere = 'local'

@@ -54,6 +54,7 @@ export const OperationRecord = v.strictObject({
   ended: v.nullable(UnixSeconds),
   execution_id: v.optional(described(Nullable.text, 'The execution that it belonged to; null for an operation by hand'), null),
   by: v.optional(described(Nullable.text, 'The id of the key that asked for it; null for an operation of an execution'), null),
+  operator: v.optional(described(v.string(), 'The name that the person gave as X-Operator; absent without one. Nobody has checked it')),
   data: Data,
 })
 export type OperationRecord = v.InferOutput<typeof OperationRecord>

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
+import type { Author } from '../kit/author.ts'
 import type { Clock } from '../kit/clock.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { Report } from '../kit/json_file.ts'
@@ -61,10 +62,13 @@ export const Incident = v.strictObject({
   recovery_action: v.picklist(recoveryActions),
   detail: v.pipe(v.record(v.string(), v.unknown()), v.description('The members of this category')),
   timestamp: v.pipe(v.number(), v.description('Unix time of its event'), v.metadata({ unit: 's' })),
-  acknowledged: v.pipe(v.nullable(v.strictObject({ by: v.string(), timestamp: v.number() })), v.description('Only marks it')),
+  acknowledged: v.pipe(
+    v.nullable(v.strictObject({ by: v.string(), operator: v.optional(v.string()), timestamp: v.number() })),
+    v.description('Only marks it'),
+  ),
   solved: v.optional(
     v.pipe(
-      v.strictObject({ by: v.string(), timestamp: v.number(), text: v.string() }),
+      v.strictObject({ by: v.string(), operator: v.optional(v.string()), timestamp: v.number(), text: v.string() }),
       v.description('The person who decided about the failure, the time, and the decision; absent while nobody has decided'),
     ),
   ),
@@ -144,10 +148,10 @@ export class Incidents {
   }
 
   /** Marks it as seen; on the card when this resolves. A second time changes nothing. */
-  async acknowledge(incident_id: string, by: string): Promise<Incident> {
+  async acknowledge(incident_id: string, author: Pick<Author, 'operator'> & { by: string }): Promise<Incident> {
     const incident = this.get(incident_id)
     if (incident.acknowledged) return incident
-    const acknowledged: Incident = { ...incident, acknowledged: { by, timestamp: this.#options.now() } }
+    const acknowledged: Incident = { ...incident, acknowledged: { ...author, timestamp: this.#options.now() } }
     this.#staying.delete(incident_id)
     this.#keep(acknowledged)
     await this.written()
@@ -155,8 +159,8 @@ export class Incidents {
   }
 
   /** Notes a decision about the failures that these incidents report, unless one was noted before. */
-  solve(isIts: (incident: Incident) => boolean, { by, text }: { by: string; text: string }): void {
-    const solved = { by, text, timestamp: this.#options.now() }
+  solve(isIts: (incident: Incident) => boolean, decision: { by: string; operator?: string; text: string }): void {
+    const solved = { ...decision, timestamp: this.#options.now() }
     for (const incident of this.list())
       if (!incident.solved && !incident.acknowledged && isIts(incident)) this.#keep({ ...incident, solved })
   }

@@ -29,6 +29,7 @@ const forBrowsers = {
     'Content-Type',
     'Last-Event-ID',
     'Prefer',
+    'X-Operator',
     'X-Override',
     'Idempotency-Key',
     'X-Request-Secret',

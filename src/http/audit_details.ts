@@ -4,6 +4,7 @@ import { operationWords } from '../devices/operation_words.ts'
 import type { AuditDetails, AuditOutcome } from '../keys/audit_entry.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import { type Sentence, sentence } from '../kit/sentence.ts'
+import { modeText } from '../workflow/state/modes.ts'
 import { auditWords } from './audit_words.ts'
 import type { AuditedRequest, Exchange } from './contract.ts'
 
@@ -28,7 +29,14 @@ export function detailsOf(c: Exchange, answered: Answered): AuditDetails {
   const body = { ...query, ...membersOf(asked) }
   const execution_id = subject.execution_id ?? /^\/api\/executions\/([^/]+)$/.exec(answered.location ?? '')?.[1]
   const short_id = execution_id?.slice(0, 8)
-  const known: Record<string, unknown> = { ...subject, ...body, ...parameters, place: body.position ?? subject.place, short_id }
+  const known: Record<string, unknown> = {
+    ...subject,
+    ...body,
+    ...parameters,
+    place: body.position ?? subject.place,
+    short_id,
+    mode: modeText(String(body.run_mode)),
+  }
   const operation = deviceOperationOf(route, body)
   const params = operation !== undefined && operation === body.operation ? body.params : body
   const device_id = textIn(known.device_id) ?? (route.operation_id === 'stopAll' ? '*' : undefined)

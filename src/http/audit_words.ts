@@ -40,7 +40,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
   unloadTopology: 'Unloaded|unload the topology',
   putWorkflow: 'Stored|store the workflow {workflow_name}',
   deleteWorkflow: 'Deleted|delete the workflow {workflow_name}',
-  submit: 'Submitted|submit[ {workflow}][ in mode {run_mode}][ as run {short_id}]',
+  submit: 'Submitted|submit[ {workflow}][ ({mode})][ as run {short_id}]',
   withdrawSubmission: 'Withdrew|withdraw the submission {submission_id}',
   simulate: 'Simulated|simulate[ {workflow}]',
   deleteExecution: `Deleted|delete the run${run}`,

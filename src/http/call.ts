@@ -5,6 +5,7 @@ import { allows } from '../keys/keys.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { parseJson } from '../kit/json.ts'
 import { checked } from '../kit/schema.ts'
+import { operatorOf } from './author.ts'
 import { type BodyReader, textOf, usualLimit } from './body.ts'
 import type { Exchange, Route } from './contract.ts'
 import type { MaybePromise } from './maybe_promise.ts'
@@ -38,8 +39,11 @@ export function caller<Rooms>({ rooms, bodies, ask, mustBeOpen, before = (_asked
     return before(asked, () => route.handle({ rooms, c, param, ask, query, body }))
   }
   return (route: Route<Rooms>, c: Exchange, param: (name: string) => string): MaybePromise<Response> => {
-    if (route.method !== 'GET')
+    if (route.method !== 'GET') {
       c.set('audited', { route, parameters: parametersOf(route, param), ...(route.query && { query: c.req.query() }) })
+      const operator = operatorOf(route, c)
+      if (operator !== undefined) c.set('operator', operator)
+    }
     mustBeAllowed(route, c)
     mustBeOpen?.(route)
     if (route.is_unrecorded) c.set('is_unrecorded', true)

@@ -27,6 +27,8 @@ export type AuditedRequest = {
  */
 export type Variables = {
   principal: Principal
+  /** The name that the person gave, unchecked. */
+  operator?: string
   request_id?: string
   operation_id?: string
   has_failed?: true | string

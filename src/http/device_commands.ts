@@ -10,6 +10,7 @@ import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import { inCamelCase } from '../kit/camel_case.ts'
 import type { ByHand } from '../workflow/runs/by_hand.ts'
+import { authorOf } from './author.ts'
 import { type Exchange, json, nothing, type Route, routesOf } from './contract.ts'
 
 type Rooms = { registry: Registry; ledger: Ledger; recordByHand(deed: ByHand): void }
@@ -195,7 +196,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
 
 /** Adds a decision of the caller to the records of the open runs that it concerns. Never throws. */
 function record({ recordByHand }: Rooms, c: Exchange, decision: ByHand['decision'], device_id?: string): void {
-  recordByHand({ by: c.get('principal').name, decision, device_id })
+  recordByHand({ ...authorOf(c), decision, device_id })
 }
 
 function cleared(isCleared: boolean, { condition }: Instrument): string {
@@ -301,6 +302,7 @@ function callerOf(c: Exchange): Caller {
   const user = c.env?.local ? c.req.header('x-local-user')?.slice(0, 64) : undefined
   return {
     key_id: user ? `${key_id} ${user}` : key_id,
+    operator: c.get('operator'),
     override: scope === 'admin' && c.req.header('x-override')?.toLowerCase() === 'true',
   }
 }

@@ -95,7 +95,8 @@ function audited(rooms: Rooms, c: Exchange, answer: Response): Response {
   const from = remoteAddress(c.env) ?? null
   const details = detailsOf(c, { status, reason, operation_id, location: answer.headers.get('location') })
   const request_id = requestIdOf(c)
-  rooms.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id, details })
+  const operator = c.get('operator')
+  rooms.audit.note({ what: `${method} ${path}`, key_id, name, operator, scope, from, status, reason, operation_id, request_id, details })
   return answer
 }
 

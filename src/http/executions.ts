@@ -27,6 +27,7 @@ import {
 import { SubmissionId } from '../workflow/state/submission_request.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { askArm } from '../workflow/whereabouts.ts'
+import { authorOf } from './author.ts'
 import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { knownBy, openOne } from './known_execution.ts'
 import { countAnswerAbout } from './large_answers.ts'
@@ -303,7 +304,7 @@ type Deciding = { c: Exchange; body(): unknown }
 
 /** Adds the decision of the caller to the record of the run, with the body of the request. */
 function decided({ c, body }: Deciding, execution: Execution, decision: string, text: string, thread?: LabwareThread): void {
-  addDecision(execution, { by: c.get('principal').name, decision, text, params: body() as object }, thread)
+  addDecision(execution, { ...authorOf(c), decision, text, params: body() as object }, thread)
 }
 
 /** The outcome in words, and the decision for the record; without a `text`, nothing was decided. */

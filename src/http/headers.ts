@@ -50,3 +50,11 @@ function idFor(c: Exchange): string {
   const asked = headerOf(c, 'x-request-id')
   return asked !== undefined && /^[\w.:@+=-]{1,64}$/.test(asked) && withoutSecrets(asked) === asked ? asked : flatId()
 }
+
+export const csvType = 'text/csv; charset=utf-8'
+
+/** Whether the client wants CSV rather than JSON. */
+export function wantsCsv(c: Exchange): boolean {
+  const accepts = headerOf(c, 'accept') ?? ''
+  return accepts.includes('text/csv') && !accepts.includes('application/json')
+}

@@ -5,8 +5,10 @@ import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import type { Hub } from '../events/hub.ts'
 import { Incident } from '../events/incidents.ts'
+import { authorText } from '../kit/author.ts'
 import { described } from '../kit/described.ts'
 import type { OperatorVerdict } from '../workflow/threads/action/late_calls.ts'
+import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
@@ -62,13 +64,13 @@ export const incidentRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle({ rooms, c, param, body }) {
       body()
-      const { name: by } = c.get('principal')
+      const author = authorOf(c)
       const incident = rooms.hub.incidents.get(param('incident_id'))
-      const { acknowledged } = await rooms.hub.incidents.acknowledge(incident.incident_id, by)
+      const { acknowledged } = await rooms.hub.incidents.acknowledge(incident.incident_id, author)
       const { category } = incident
       if (!incident.acknowledged)
-        await rooms.runs.addAbout(incident, { by, decision: 'acknowledge', text: `Acknowledged the incident ${category}` })
-      return json({ success: true, message: `seen by ${acknowledged?.by}` })
+        await rooms.runs.addAbout(incident, { ...author, decision: 'acknowledge', text: `Acknowledged the incident ${category}` })
+      return json({ success: true, message: `seen by ${authorText(acknowledged?.by, acknowledged?.operator)}` })
     },
   }),
   lateCall({
@@ -121,9 +123,9 @@ function lateCall<Body>({ name, summary, body, verdict, said }: LateCall<Body>):
     handle({ rooms, c, param, body }) {
       const { incident_id } = rooms.hub.incidents.get(param('incident_id'))
       const its = body()
-      const { name: by } = c.get('principal')
-      const message = said(rooms.runs.runtime.decideLateCall(incident_id, verdict(its), by), its)
-      rooms.hub.incidents.solve((incident) => incident.incident_id === incident_id, { by, text: message })
+      const author = authorOf(c)
+      const message = said(rooms.runs.runtime.decideLateCall(incident_id, verdict(its), author), its)
+      rooms.hub.incidents.solve((incident) => incident.incident_id === incident_id, { ...author, text: message })
       return json({ success: true, message })
     },
   })

@@ -5,6 +5,7 @@ import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { Name } from '../kit/name.ts'
 import { Whereabouts } from '../workflow/whereabouts.ts'
+import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 type Rooms = { runs: Runs }
@@ -35,7 +36,7 @@ export const labwareRoutes: Route<Rooms>[] = [
     errors: [400, 404, 409, 503],
     async handle({ rooms, c, param, body }) {
       const { position } = body()
-      const name = await rooms.runs.catalog.relocate(param('labware_id'), { position }, c.get('principal').name)
+      const name = await rooms.runs.catalog.relocate(param('labware_id'), { position }, authorOf(c))
       return json({ success: true, message: position === null ? `${name} is off the bench` : `${name} stands at ${position}` })
     },
   }),

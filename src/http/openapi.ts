@@ -6,6 +6,7 @@ import type { ErrorCode } from '../errors.ts'
 import * as contexts from '../events/contexts.ts'
 import { type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { JsonWorkflow } from '../workflow/plans/documents.ts'
+import { longestOperator, operatorHeader } from './author.ts'
 import type { Route } from './contract.ts'
 import { statuses } from './errors.ts'
 import { takesIdempotencyKey } from './idempotency.ts'
@@ -166,6 +167,7 @@ function headerParameters(route: Route, { is_idempotent }: Subject): object[] {
     [is_idempotent && takesIdempotencyKey(route), 'Idempotency-Key', onceWords, { type: 'string', minLength: 1, maxLength: 64 }],
     [route.operation_id === 'fetchRequestedKey', 'X-Request-Secret', 'As it was answered to the request', text],
     [errors.includes(423), 'X-Override', overrideWords, { type: 'string', enum: ['true'] }],
+    [route.method !== 'GET', operatorHeader, operatorWords, { type: 'string', maxLength: longestOperator * 12 }],
     [route.conditional, 'If-Match', 'The `ETag` that it was read with: refused with 409 `conflict` if it has been changed since', text],
     [route.state_of, 'If-State', ifStateWords, text],
     [success.media_type === 'text/event-stream', 'Last-Event-ID', lastWords, { type: 'string', pattern: '^[0-9]+$' }],
@@ -178,6 +180,9 @@ function headerParameters(route: Route, { is_idempotent }: Subject): object[] {
 const onceWords =
   'Done once: asked again with the same key and body within a day, it answers the same again, or 409 where its answer is not stored any more. ' +
   '503 where no more requests can be remembered: then nothing was done'
+const operatorWords =
+  `The name of the person who asks, for a key that several people share; percent-encoded as UTF-8, at most ${longestOperator} characters. ` +
+  'It is stored with the request and shown as "said to be". Nobody checks it, and it decides nothing'
 const overrideWords = 'Passes though somebody else holds the device; only with a key of scope `admin`'
 const lastWords = 'The last `id` that was seen: the stream goes on after it, from the log'
 const ifStateWords =

@@ -5,6 +5,7 @@ import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
 import { Barcode, Name } from '../kit/name.ts'
+import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 type Rooms = { runs: Runs }
@@ -71,7 +72,7 @@ export const operatorRoutes: Route<Rooms>[] = [
     errors: [400, 404, 409, 503],
     async handle({ rooms, c, param, body }) {
       const given = body()
-      await rooms.runs.runtime.answerStep(param('step_id'), given, c.get('principal').name)
+      await rooms.runs.runtime.answerStep(param('step_id'), given, authorOf(c))
       return json({ success: true, message: messages[given.answer](param('step_id'), given.position) })
     },
   }),

@@ -8,6 +8,7 @@ import { longestFile } from '../events/run_files.ts'
 import { described } from '../kit/described.ts'
 import { attachmentOf, safeFileName } from '../kit/file_name.ts'
 import { RecordedFile } from '../workflow/records/record_schema.ts'
+import { authorOf } from './author.ts'
 import { fileIn } from './body.ts'
 import { type Call, type Exchange, json, type Route, routesOf } from './contract.ts'
 import { goneSignal } from './events.ts'
@@ -68,7 +69,7 @@ export const runFileRoutes: Route<Rooms>[] = [
       const { rooms, c } = call
       const { execution_id } = knownBy(rooms, call.param('execution_id')).row
       const { name, labware, note, sha256 } = call.query()
-      const about = { by: c.get('principal').name, name: safeFileName(name), media_type: mediaTypeOf(c), note: note ?? null }
+      const about = { ...authorOf(c), name: safeFileName(name), media_type: mediaTypeOf(c), note: note ?? null }
       const bytes = Number(c.req.header('content-length')) || undefined
       const { row, isNew } = await rooms.runs.attached.attach(execution_id, {
         pieces: fileIn(c),

@@ -11,8 +11,10 @@ import { described } from '../kit/described.ts'
 import { RecordedReading, RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
 import { recordOf } from '../workflow/records/run_records.ts'
 import { Note, Tags } from '../workflow/state/submission_request.ts'
-import { type Call, type Exchange, json, type Route, routesOf } from './contract.ts'
+import { authorOf } from './author.ts'
+import { type Call, json, type Route, routesOf } from './contract.ts'
 import { goneSignal } from './events.ts'
+import { csvType, wantsCsv } from './headers.ts'
 import { knownBy } from './known_execution.ts'
 import { answerHeaders } from './open_stream.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
@@ -67,7 +69,7 @@ export const runRecordRoutes: Route<Rooms>[] = [
       const { rooms, c, param, body } = call
       const { path } = await recordFor(call)
       const execution_id = param('execution_id')
-      await rooms.runs.notes.add({ execution_id, path }, { by: c.get('principal').name, ...body() })
+      await rooms.runs.notes.add({ execution_id, path }, { ...authorOf(c), ...body() })
       return json({ success: true, message: `the note is in the record of execution ${execution_id}` })
     },
   }),
@@ -86,7 +88,7 @@ export const runRecordRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle(call) {
       const record = await recordFor(call)
-      if (!isCsv(call.c)) return answerPieces(call, jsonPieces(record, { head: '{"values":[', kinds: ['value'] }))
+      if (!wantsCsv(call.c)) return answerPieces(call, jsonPieces(record, { head: '{"values":[', kinds: ['value'] }))
       return answerPieces(call, csvPieces(record, valuesTable), csvType)
     },
   }),
@@ -105,7 +107,7 @@ export const runRecordRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle(call) {
       const record = await recordFor(call)
-      if (!isCsv(call.c)) return answerPieces(call, jsonPieces(record, { head: '{"readings":[', kinds: ['readings'] }))
+      if (!wantsCsv(call.c)) return answerPieces(call, jsonPieces(record, { head: '{"readings":[', kinds: ['readings'] }))
       return answerPieces(call, csvPieces(record, readingsTable()), csvType)
     },
   }),
@@ -190,8 +192,6 @@ async function* csvPieces({ path, length }: RecordOnDisk, { columns, kinds, line
   }
 }
 
-const csvType = 'text/csv; charset=utf-8'
-
 const valuesTable: Table = {
   columns: Object.keys(RecordedValue.entries).filter((name) => name !== 'kind'),
   kinds: ['value'],
@@ -214,10 +214,4 @@ function readingsTable(): Table {
       return Object.entries(values).map(([name, value]) => ({ ...about, name, value, target: targets[name], unit: unitsOf?.[name] }))
     },
   }
-}
-
-/** Whether the client wants CSV rather than JSON. */
-function isCsv({ req }: Exchange): boolean {
-  const accepts = req.header('accept') ?? ''
-  return accepts.includes('text/csv') && !accepts.includes('application/json')
 }

@@ -1,6 +1,7 @@
 // The routes that are loaded at the start, noun by noun.
 
 import type { Bench } from '../bench/bench.ts'
+import { auditRoutes } from './audit.ts'
 import { backupRoutes } from './backups.ts'
 import type { Route } from './contract.ts'
 import { deviceCommandRoutes } from './device_commands.ts'
@@ -32,6 +33,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...simulationRoutes,
   ...keyRoutes,
   ...systemRoutes,
+  ...auditRoutes,
   ...selfCareRoutes,
   ...backupRoutes,
   ...notifyRoutes,

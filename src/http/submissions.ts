@@ -10,6 +10,7 @@ import { SubmissionRecord } from '../workflow/records/records.ts'
 import { inTheWayOf, LabwareInTheWay } from '../workflow/runs/in_the_way.ts'
 import { SubmissionId, SubmissionRequest } from '../workflow/state/submission_request.ts'
 import { withdraw } from '../workflow/submission_ids.ts'
+import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
@@ -54,7 +55,7 @@ export const submissionRoutes: Route<Rooms>[] = [
     },
     errors: [400, 404, 409, 503],
     async handle({ rooms, c, body }) {
-      const { submission_id, execution_id, status } = await rooms.runs.runtime.submit(body(), c.get('principal').name)
+      const { submission_id, execution_id, status } = await rooms.runs.runtime.submit(body(), authorOf(c))
       // The submission also runs if its record cannot be written, which is an incident.
       await rooms.runs.written().catch(() => undefined)
       const execution = rooms.runs.runtime.runs.get(execution_id)

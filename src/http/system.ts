@@ -7,16 +7,13 @@ import type { Reloading } from '../bench/reloading.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
-import { type Audit, auditFiles, auditOutcomes } from '../keys/audit.ts'
-import { AuditEntry } from '../keys/audit_entry.ts'
 import { allows, type Scope } from '../keys/keys.ts'
 import { described } from '../kit/described.ts'
 import { HostFiles } from '../kit/host_files.ts'
 import { json, type Route, routesOf } from './contract.ts'
-import { Limit } from './numeral.ts'
 import { apiVersion } from './version.ts'
 
-type Rooms = { config: Config; version: string; reloading: Reloading; audit: Audit; host: HostFacts | undefined; health(): HealthNow }
+type Rooms = { config: Config; version: string; reloading: Reloading; host: HostFacts | undefined; health(): HealthNow }
 
 const route = routesOf<Rooms>('system')
 
@@ -49,9 +46,6 @@ export const Changes = v.strictObject({
   ),
   needs_restart: described(v.array(v.string()), 'The changes that need a restart: `listen.port`, `system_id`'),
 })
-
-const Hash = described(v.string(), 'SHA-256 of the hash before it and of the line')
-const Head = v.strictObject({ seq: v.number(), hash: Hash })
 
 export const systemRoutes: Route<Rooms>[] = [
   route('GET', '/health', {
@@ -129,32 +123,6 @@ export const systemRoutes: Route<Rooms>[] = [
     async handle({ rooms }) {
       const [ports, devices] = await Promise.all([serialPorts(), devicesByPort(rooms)])
       return json({ ports: ports.map((port) => ({ ...port, device_id: devices.get(port.path) ?? null })) })
-    },
-  }),
-  route('GET', '/api/system/audit', {
-    operation_id: 'getAudit',
-    summary: 'The audit trail: the newest requests that changed something, or were refused',
-    description:
-      'A thousand of each at most; in the data folder `audit.jsonl` has more of what was done, and `audit-refused.jsonl` of what was refused. ' +
-      'An operation that has begun was done, however it ended, and so was what was answered with 500. `text` says what was done in words. `benchd audit verify` follows both chains of hashes.',
-    scope: 'admin',
-    query: v.object({
-      limit: Limit,
-      outcome: v.optional(described(v.picklist(auditOutcomes), 'Only requests that were done, or only refused ones; both by default')),
-      device_id: v.optional(described(v.string(), 'Only requests about this device, or about every device, such as a stop of all')),
-    }),
-    success: {
-      description: 'The oldest of them first, and the heads of both chains',
-      schema: v.strictObject({
-        head: described(Head, 'Of `audit.jsonl`'),
-        refused_head: described(Head, 'Of `audit-refused.jsonl`'),
-        entries: v.array(v.strictObject({ file: v.picklist(Object.values(auditFiles)), ...Head.entries, ...AuditEntry.entries })),
-      }),
-    },
-    errors: [400],
-    async handle({ rooms, query }) {
-      const { limit, outcome, device_id } = query()
-      return json(await rooms.audit.newest(limit, outcome, device_id))
     },
   }),
 ]

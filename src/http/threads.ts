@@ -12,6 +12,7 @@ import { recover } from '../workflow/runs/retry.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { askArm } from '../workflow/whereabouts.ts'
+import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 type Rooms = { hub: Hub; runs: Runs }
@@ -121,11 +122,11 @@ function verb<Body = unknown>({ name, summary, description, body, solves, tell }
       const given = body()
       if (thread.isOver) throw new LabError('conflict', `thread ${thread.name} has ended: it is ${thread.status.current}`)
       const { message, text, decision = name } = await tell(thread, given, rooms)
-      const by = c.get('principal').name
       if (text !== undefined) {
-        addDecision(thread.execution, { by, decision, text, params: given as object }, thread)
+        const author = authorOf(c)
+        addDecision(thread.execution, { ...author, decision, text, params: given as object }, thread)
         const { thread_id } = thread.following ?? thread
-        if (solves) rooms.hub.incidents.solve((incident) => incident.thread_id === thread_id, { by, text })
+        if (solves) rooms.hub.incidents.solve((incident) => incident.thread_id === thread_id, { ...author, text })
       }
       return json({ success: true, message })
     },

@@ -9,6 +9,7 @@ import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
 import type { Library } from '../workflow/plans/library.ts'
 import { ShownTopology, topologyOf } from '../workflow/snapshot.ts'
+import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Changes } from './system.ts'
 
@@ -81,7 +82,7 @@ export const topologyRoutes: Route<Rooms>[] = [
     async handle({ rooms, c, body }) {
       const { name, force } = body()
       const { catalog } = rooms.runs
-      const missing = catalog.untaught(await catalog.load(name, { force, by: c.get('principal').name }))
+      const missing = catalog.untaught(await catalog.load(name, { force, author: authorOf(c) }))
       return json({ success: true, message: [`topology ${name} is loaded`, ...missing].join('; ') })
     },
   }),
@@ -98,7 +99,7 @@ export const topologyRoutes: Route<Rooms>[] = [
       const { catalog, runtime } = rooms.runs
       const { force } = body()
       const name = runtime.environments.topology?.name
-      await catalog.unload({ force, by: c.get('principal').name })
+      await catalog.unload({ force, author: authorOf(c) })
       return json({ success: true, message: name ? `topology ${name} is unloaded` : 'no topology was loaded' })
     },
   }),

@@ -11,7 +11,9 @@ import { AuditFile } from './audit_file.ts'
 import { withoutSecrets } from './secret.ts'
 
 /** An entry for the audit trail; absent members are null. */
-type Deed = { what: string; details?: AuditDetails } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out' | 'times' | keyof AuditDetails>>
+type Deed = { what: string; details?: AuditDetails; operator?: string | undefined } & Partial<
+  Omit<AuditEntry, 'at' | 'what' | 'operator' | 'left_out' | 'times' | keyof AuditDetails>
+>
 
 /** The author of entries about the service itself. */
 export const byService = { key_id: 'service', name: 'service' } as const
@@ -111,7 +113,7 @@ export class Audit {
   }
 
   #noteDone(entry: AuditEntry): void {
-    const name = `${entry.key_id} ${entry.status} ${entry.what}`
+    const name = `${entry.key_id} ${entry.operator ?? ''} ${entry.status} ${entry.what}`
     if (this.#repeats.take(name)) this.#files.done.add(entry)
     else {
       this.#fold(name, entry)
@@ -186,6 +188,7 @@ function entryOf(
     what,
     key_id = null,
     name = null,
+    operator,
     scope = null,
     from = null,
     status = null,
@@ -200,7 +203,21 @@ function entryOf(
   const text = details ? shortened(withoutSecrets(details.text)) : clean
   // JSON leaves out members that are undefined.
   const more = details as Omit<AuditEntry, 'text'> | undefined
-  return { at, key_id, name, scope, from, what: clean, status, reason, operation_id, request_id, ...more, text }
+  return {
+    at,
+    key_id,
+    name,
+    ...(operator !== undefined && { operator }),
+    scope,
+    from,
+    what: clean,
+    status,
+    reason,
+    operation_id,
+    request_id,
+    ...more,
+    text,
+  }
 }
 
 /** Shortens a text to `longestWhat` bytes of JSON, in which escapes and non-ASCII letters are longer. */

@@ -44,6 +44,9 @@ export const AuditEntry = v.strictObject({
   at: described(v.number(), 'Unix time', 's'),
   key_id: described(Word, '`local` is somebody with a shell on this machine, `service` the service itself; null without a good key'),
   name: Word,
+  operator: v.optional(
+    described(v.string(), 'The name that the person gave as X-Operator; absent without one. Nobody has checked it, and it decides nothing'),
+  ),
   scope: Word,
   from: described(Word, 'The address that the request came from; null where one line stands for requests from several'),
   what: described(v.string(), 'Method and path, or a command'),

@@ -5,6 +5,7 @@ import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
 import { type Later, LaterScreen, later } from './later.tsx'
+import { AskName } from './name_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
@@ -55,11 +56,12 @@ const below = new Map<string, { under: string; show: Show }>([
   ['runs/new', { under: 'runs', show: of(more, ({ NewRunScreen }) => <NewRunScreen />) }],
   ['lab', { under: 'system', show: of(more, ({ LabScreen }) => <LabScreen />) }],
   ['devices', { under: 'bench', show: of(device, ({ DeviceScreen }, id) => <DeviceScreen key={id} device_id={id ?? ''} />) }],
+  ['system/who', { under: 'system', show: of(more, ({ WhoScreen }) => <WhoScreen />) }],
 ])
 
 export function App() {
   const [screen = '', id] = route.value
-  const shown = below.get(screen)?.under ?? (screen || 'bench')
+  const shown = (below.get(`${screen}/${id}`) ?? below.get(screen))?.under ?? (screen || 'bench')
   const count = needs.value.length
   useEffect(more.fetch, [])
   useEffect(() => {
@@ -86,6 +88,7 @@ export function App() {
       {scope.value === 'read' && bench.value && keyWanted.value === undefined && (
         <p class="notice">This key can only read. STOP ALL works; the other buttons need a key of scope operate.</p>
       )}
+      {scope.value !== 'read' && bench.value && keyWanted.value === undefined && <AskName />}
       <main>
         {keyWanted.value === undefined ? (
           <>

@@ -4,7 +4,7 @@ import { type DeviceInfo, type Incident, ifState, type ListBlockersResponse, typ
 import { titled } from './forms.ts'
 import type { Decision, Need } from './need.ts'
 import { steps } from './tasks.ts'
-import { decisionLabels, sentence } from './words.ts'
+import { authorText, decisionLabels, sentence } from './words.ts'
 
 type Blocker = ListBlockersResponse['blockers'][number]
 
@@ -315,7 +315,7 @@ export function solvedOf(state: State): Solved[] {
       const what = titled(category.toLowerCase())
       const where = detail['device'] ?? detail['device_id']
       const run = execution_id && state.run[execution_id]?.workflow_name
-      const text = `${what}${where ? ` at ${where}` : ''}${run ? ` in ${run}` : ''}: ${solved ? `solved by ${solved.by}` : 'over'}`
+      const text = `${what}${where ? ` at ${where}` : ''}${run ? ` in ${run}` : ''}: ${solved ? `solved by ${authorText(solved.by, solved.operator)}` : 'over'}`
       return { incident_id, at: solved?.timestamp ?? timestamp, text }
     })
 }

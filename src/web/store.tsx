@@ -15,6 +15,7 @@ import { Tabs } from './browser_tabs.tsx'
 import { whyNoKey } from './key_dialog.tsx'
 import type { Request } from './need.ts'
 import { needsOf, solvedOf } from './needs.ts'
+import { operator } from './operator.tsx'
 import { RepeatedStop, type Stop, type StopAnswer } from './repeated_stop.ts'
 import { ring } from './sound.tsx'
 import { refusedStop, takenStop } from './stop_words.ts'
@@ -110,6 +111,10 @@ function follow(): void {
   })
 }
 
+effect(() => {
+  if (bench.value) bench.value.operator = operator.value || undefined
+})
+
 /** The previous needs and reminders, so that each new one sounds once. */
 let known: ReadonlySet<string> | undefined
 
@@ -162,7 +167,7 @@ export async function start(): Promise<void> {
 export async function connect(key: string): Promise<string> {
   const noKey = whyNoKey(key)
   if (noKey) return noKey
-  const tried = new Bench({ url: '', key })
+  const tried = new Bench({ url: '', key, operator: operator.value ?? undefined })
   const before = stopKey.value
   // Without another key, stops use this one at once.
   stopKey.value ||= key
@@ -270,7 +275,7 @@ export function keepFile(name: string, content: Blob): void {
 /** Sends a stop before it returns. Rejects without an answer. */
 async function sendStop(signal: AbortSignal): Promise<StopAnswer> {
   try {
-    return takenStop(await new Bench({ url: '', key: stopKey.value }).call('stopAll', { signal }))
+    return takenStop(await new Bench({ url: '', key: stopKey.value, operator: operator.value ?? undefined }).call('stopAll', { signal }))
   } catch (error) {
     const answer = refusedStop(error)
     if (answer) return answer
@@ -339,6 +344,12 @@ export function isSilent({ state: its, heard_at }: DeviceInfo): boolean {
 export function ifState(shown: string | DeviceInfo): { headers: Record<string, string> } {
   return { headers: typeof shown === 'string' ? { 'If-State': shown } : stateHeader(shown) }
 }
+
+/** Whether nothing real moves by itself: every device is simulated, or a person who carries labware. */
+export const movesNothingReal = computed(() => {
+  const all = Object.values(state.value.device)
+  return all.some(({ simulated }) => simulated) && all.every(({ simulated, driver }) => simulated || driver === 'person')
+})
 
 /** Whether all devices of the bench are simulated. */
 export const isAllSimulated = computed(() => {

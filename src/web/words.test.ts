@@ -8,17 +8,22 @@ import {
   workflowTransitions,
 } from '../workflow/state/statuses.ts'
 import {
+  authorText,
   clockTime,
   duration,
   eventSentence,
+  forecastWords,
   heatingPhase,
+  longestName,
   onPage,
   outcomeOf,
   partWords,
+  plainName,
   readingWords,
   runWord,
   sentence,
   threadWord,
+  zonedTime,
 } from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
@@ -165,5 +170,25 @@ test('a card says how far a device has heated, and what is known of its door and
   t.same(partWords({ type: 'shaker', parts: {} }), [])
   t.same(partWords({ type: 'shaker', parts: { plate_lock: 'locked', door: 'closed' } }), ['plate locked', 'closed'])
   t.same(partWords({ type: 'centrifuge', parts: { door: 'open' } }), ['door open'])
+  t.end()
+})
+
+test('a moment has its zone in the tooltip', (t) => {
+  t.match(zonedTime(1_800_000_000), /^2027-01-1[45] \d\d:\d\d:\d\d [+-]\d\d:\d\d, .+/)
+  t.end()
+})
+
+test('a forecast says its real time where time is simulated', (t) => {
+  t.equal(forecastWords(387, 1), '6:27')
+  t.equal(forecastWords(387, 20), '6:27 of simulated time, about 0:19 in real time')
+  t.end()
+})
+
+test('a name has what the service takes: no control characters, no marks of direction, and not too many characters', (t) => {
+  t.equal(plainName('  Żaneta 李\u202e\n\u0000 '), 'Żaneta 李')
+  t.equal([...plainName('🧪'.repeat(100))].length, longestName)
+  t.equal(authorText('tablet', 'Ann'), 'tablet, said to be Ann')
+  t.equal(authorText('tablet', undefined), 'tablet')
+  t.equal(authorText(null, undefined), 'nobody')
   t.end()
 })

@@ -185,6 +185,34 @@ export function clockTime(seconds: number, now = Date.now() / 1000): string {
   return date.toDateString() === today.toDateString() ? time : `${localDay(date)} ${time}`
 }
 
+/** Formats Unix seconds with the day, the offset and the name of the browser's time zone: `2026-01-31 14:03:07 +01:00, Europe/Berlin`. */
+export function zonedTime(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  const east_min = -date.getTimezoneOffset()
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0')
+  const offset = `${east_min < 0 ? '-' : '+'}${two(Math.abs(east_min) / 60)}:${two(Math.abs(east_min) % 60)}`
+  return `${localDay(date)} ${date.toTimeString().slice(0, 8)} ${offset}, ${Intl.DateTimeFormat().resolvedOptions().timeZone}`
+}
+
+/** Words an author as `tablet, said to be Ann`. Nobody has checked the name of an operator. */
+export function authorText(by: string | null | undefined, operator: string | undefined): string {
+  return [by ?? 'nobody', operator ? `said to be ${operator}` : ''].filter(Boolean).join(', ')
+}
+
+/** The limit of the service for the name of a person, in characters. */
+export const longestName = 64
+
+/** Returns a name as the service takes it: without control characters and marks of direction, and not too long. */
+export function plainName(typed: string): string {
+  return [...typed.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()].slice(0, longestName).join('').trim()
+}
+
+/** Words a forecast in seconds: where time is simulated, also the real time that it takes. */
+export function forecastWords(makespan_s: number, scale: number): string {
+  if (scale === 1) return duration(makespan_s)
+  return `${duration(makespan_s)} of simulated time, about ${duration(makespan_s / scale)} in real time`
+}
+
 /** Formats the day in the browser's time zone as `2026-01-31`. */
 function localDay(date: Date): string {
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-')

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
+import type { Author } from '../kit/author.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
 import type { Bench } from './plans/bench.ts'
@@ -92,7 +93,7 @@ export class Catalog {
    * Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, with `invalid` for one whose points its transporters cannot use, and
    * with `storage` when it is loaded but not kept.
    */
-  async load(name: string, forced: { force?: boolean; by?: string } = {}): Promise<Topology> {
+  async load(name: string, forced: { force?: boolean; author?: Author } = {}): Promise<Topology> {
     const wanted = this.runtime.library.topologies.get(name)
     const obstacles = wanted ? unusablePoints(wanted, this.#options.bench) : []
     if (obstacles.length > 0) throw new LabError('invalid', `topology ${name} is not loaded: ${obstacles.join('; ')}`)
@@ -106,7 +107,7 @@ export class Catalog {
     return untaught(topology, this.#options.bench)
   }
 
-  async unload(forced: { force?: boolean; by?: string } = {}): Promise<void> {
+  async unload(forced: { force?: boolean; author?: Author } = {}): Promise<void> {
     this.runtime.unload(forced)
     await this.runtime.standing.persisted()
   }
@@ -213,14 +214,14 @@ export class Catalog {
     return [...runtime.labware().map(whereaboutsOf), ...remembered]
   }
 
-  /** Takes the word of the operator `by` for where a labware is, and keeps it; returns its name. Rejects with `not_found`, `conflict`, `storage`. */
-  async relocate(labware_id: string, { position }: { position: string | null }, by: string | null = null): Promise<string> {
+  /** Takes the word of the author for where a labware is, and keeps it; returns its name. Rejects with `not_found`, `conflict`, `storage`. */
+  async relocate(labware_id: string, { position }: { position: string | null }, author?: Author): Promise<string> {
     const piece = this.labware().find((one) => one.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${JSON.stringify(labware_id)}; /api/labware shows what there is`)
     const isThere = this.runtime.labware().some(({ labware }) => labware.labware_id === labware_id)
     if (!isThere && position !== null)
       throw new LabError('conflict', `no topology is loaded, so that nobody knows of ${position}; load the one that has it first`)
-    if (isThere) this.runtime.relocate(labware_id, { position }, by)
+    if (isThere) this.runtime.relocate(labware_id, { position }, author)
     else this.runtime.standing.forget(labware_id)
     await this.runtime.standing.persisted()
     return piece.name

@@ -3,6 +3,7 @@
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Sink } from '../events/sinks.ts'
+import { type Author, nobody } from '../kit/author.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, unbounded } from './admission.ts'
@@ -34,7 +35,7 @@ import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
 /** `by` is the name of the key of the caller. */
-type Forced = { force?: boolean | undefined; by?: string | null | undefined }
+type Forced = { force?: boolean | undefined; author?: Author | undefined }
 
 export class Runtime {
   readonly #options: RuntimeOptions
@@ -96,18 +97,18 @@ export class Runtime {
   }
 
   /** Loads a topology. Throws `not_found`; `conflict` while another one is loaded, unless `force`, which also aborts the open runs on it. */
-  load(name: string, { force = false, by }: Forced = {}): Topology {
+  load(name: string, { force = false, author }: Forced = {}): Topology {
     const topology = found(this.library.topologies, name, 'topology')
     const loaded = this.environments.topology
     if (loaded && !force) throw new LabError('conflict', `topology ${loaded.name} is loaded; unload it first, or load ${name} with force`)
-    this.unload({ force, by })
+    this.unload({ force, author })
     this.environments.load(topology)
     if (this.environments.live) this.standing.opened(this.environments.live)
     return topology
   }
 
   /** Unloads the topology. Throws `conflict` while runs are open on it, unless `force`, which aborts them. The LIVE labware is remembered. */
-  unload({ force = false, by = null }: Forced = {}): void {
+  unload({ force = false, author = nobody }: Forced = {}): void {
     const open = this.runs.open().filter(({ environment }) => environment.mode !== 'PURE_SIM')
     if (open.length > 0 && !force) {
       const many = open.length === 1 ? 'a run is' : `${open.length} runs are`
@@ -116,7 +117,7 @@ export class Runtime {
     const { live } = this.environments
     if (live) this.standing.remember(leftOn(live, this.labware()))
     for (const execution of open) {
-      addDecision(execution, { by, decision: 'unload', text: 'Unloaded the topology, which aborts the run' })
+      addDecision(execution, { ...author, decision: 'unload', text: 'Unloaded the topology, which aborts the run' })
       execution.abort('the topology was unloaded')
     }
     this.environments.unload()
@@ -142,15 +143,15 @@ export class Runtime {
   /**
    * Begins a run, or adds groups to an open one. Rejects before any effect: `not_found` for an unknown workflow, `invalid` for a request that can never
    * succeed, `conflict` for one that cannot succeed now, `overloaded` above the limits. A repeated request with the same submission id returns the
-   * earlier submission; a different request with that id is a `conflict`. `by` is the name of the caller's key.
+   * earlier submission; a different request with that id is a `conflict`.
    */
   async submit(
     asked: SubmissionRequest,
-    by: string | null = null,
+    author: Author = nobody,
   ): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
     // A copy, because the caller may change the object.
-    const request = structuredClone(asked)
-    const before = submittedBefore(this.records, request)
+    const request = { ...structuredClone(asked), operator_id: asked.operator_id ?? author.operator ?? null }
+    const before = submittedBefore(this.records, asked)
     if (before) return this.#again(before)
     const workflow = this.workflow(request.workflow)
     const joined = openRunFor(workflow, request, this.runs.open())
@@ -159,7 +160,7 @@ export class Runtime {
     const environment = await this.environments.of(workflow, request.run_mode)
     if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, environment)
     // The same request may have been submitted meanwhile.
-    const meanwhile = submittedBefore(this.records, request)
+    const meanwhile = submittedBefore(this.records, asked)
     if (meanwhile) return this.#again(meanwhile)
     const open = openRunFor(workflow, request, this.runs.open())
     barcodesMustBeFree(workflow, request, this.runs.openIn(environment), open)
@@ -172,7 +173,7 @@ export class Runtime {
       submitted_at: execution.now(),
       status: 'PENDING',
     })
-    addSubmissionRow(execution, submission, by)
+    addSubmissionRow(execution, submission, author)
     execution.start(submission)
     await this.#persisted(execution)
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
@@ -234,27 +235,27 @@ export class Runtime {
     )
   }
 
-  /** Sets the position of a labware as the operator `by` reports it; null for off the bench. Throws `not_found`; `conflict` if it cannot be there. */
-  relocate(labware_id: string, { position }: { position: string | null }, by: string | null = null): void {
+  /** Sets the position of a labware as the author reports it; null for off the bench. Throws `not_found`; `conflict` if it cannot be there. */
+  relocate(labware_id: string, { position }: { position: string | null }, author: Author = nobody): void {
     const piece = this.labware().find(({ labware }) => labware.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${labware_id}`)
     relocate(piece, position)
     const { thread, labware } = piece
     const text = position === null ? `Took ${labware.name} off the bench` : `Said that ${labware.name} stands at ${position}`
-    if (thread) addDecision(thread.execution, { by, decision: 'say_where', text, params: { position } }, thread)
+    if (thread) addDecision(thread.execution, { ...author, decision: 'say_where', text, params: { position } }, thread)
   }
 
   /**
-   * Takes the answer to a step of a person with the key `by`. Resolves when its effect is on the card. Rejects with `not_found` for a step that does not wait, `conflict` and
+   * Takes the answer to a step of a person. Resolves when its effect is on the card. Rejects with `not_found` for a step that does not wait, `conflict` and
    * `invalid` for an answer that cannot be, and with `storage`.
    */
-  async answerStep(step_id: string, answer: TaskAnswer, by: string | null = null): Promise<void> {
+  async answerStep(step_id: string, answer: TaskAnswer, author: Author = nobody): Promise<void> {
     const about = this.operator.answerIn(step_id, answer)
     const thread = this.runs.thread(this.operator.threadOf(step_id))
     if (thread && answer.barcode !== undefined && thread.labware.barcode === null)
       readMustBeFree(answer.barcode, thread.state.seat, this.runs.openIn(thread.environment))
     this.operator.answer(step_id, answer)
-    if (thread) addDecision(thread.execution, { by, ...about }, thread)
+    if (thread) addDecision(thread.execution, { ...author, ...about }, thread)
     // A task that is taken goes on until it is answered again.
     if (answer.answer !== 'taken') await thread?.carrying?.catch(() => undefined)
     await thread?.execution.state.persisted()
@@ -264,11 +265,11 @@ export class Runtime {
    * Carries out an operator's decision about a late device call, by the id of its incident: give it more seconds, or cut it off as failed or as done. Returns
    * the call in words. Throws `not_found`, `conflict`.
    */
-  decideLateCall(incident_id: string, verdict: OperatorVerdict, by: string | null = null): string {
+  decideLateCall(incident_id: string, verdict: OperatorVerdict, author: Author = nobody): string {
     const execution = this.runs.all().find(({ lateCalls }) => lateCalls.has(incident_id))
     if (!execution) throw new LabError('not_found', `incident ${incident_id} is not about a late device call`)
     const { what, thread_id } = execution.lateCalls.decide(incident_id, verdict)
-    addDecision(execution, { by, incident_id, ...lateDecisionIn(what, verdict) }, execution.threads.get(thread_id))
+    addDecision(execution, { ...author, incident_id, ...lateDecisionIn(what, verdict) }, execution.threads.get(thread_id))
     return what
   }
 

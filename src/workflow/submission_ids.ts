@@ -10,7 +10,8 @@ export function submittedBefore(records: Records, request: SubmissionRequest): S
   const before = submission_id === undefined ? undefined : records.submission(submission_id)
   if (!before && submission_id !== undefined && records.isWithdrawn(submission_id))
     throw new LabError('conflict', `the submission ${submission_id} was withdrawn before it came; choose another id for a new one`)
-  if (before && before.request_sha256 !== requestHash(request)) {
+  // A request that names no operator was given the name of its header, and may come again with another one.
+  if (before && before.request_sha256 !== requestHash({ ...request, operator_id: request.operator_id ?? before.operator_id })) {
     const sentence = `there is a submission ${submission_id} already, and it asked for something else; send what was sent then, or choose another id`
     throw new LabError('conflict', sentence)
   }

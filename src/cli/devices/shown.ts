@@ -2,6 +2,7 @@
 
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, Reading } from '../../devices/records.ts'
 import type { Wire, WireFrame } from '../../devices/wire_log.ts'
+import { authorText } from '../../kit/author.ts'
 import { inSeconds } from '../../kit/seconds.ts'
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
@@ -204,7 +205,7 @@ function frame({ at, direction, text, hex }: WireFrame): string {
   return `${localTime(at, 'milliseconds')}  ${direction === 'to_device' ? '>' : '<'} ${text.padEnd(24)}  ${hex}`
 }
 
-function operationRow({ device_id, execution_id, by, started, ended, text }: Page['operations'][number]): string[] {
-  const who = execution_id === null ? (by ?? '-') : `run ${short(execution_id)}`
+function operationRow({ device_id, execution_id, by, operator, started, ended, text }: Page['operations'][number]): string[] {
+  const who = execution_id === null ? authorText(by, operator) || '-' : `run ${short(execution_id)}`
   return [localTime(started, 'seconds'), device_id, who, ended === null ? '' : inSeconds(ended - started), text]
 }

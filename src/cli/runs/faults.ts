@@ -6,7 +6,7 @@ import { pathOf } from './ids.ts'
 
 const runsFault = tells({
   name: 'runs fault',
-  summary: 'Simulate a fault in a DEVICE_SIM run to rehearse recovery: jam, unplug, no_reply, …',
+  summary: 'Simulate a fault in a run that rehearses on simulators: jam, unplug, no_reply, …',
   operands: ['ID', 'DEVICE', 'FAULT'],
   options: faultTellingOptions,
   example: 'benchd runs fault 7b1c shaker-1 jam',
@@ -16,7 +16,7 @@ const runsFault = tells({
 
 const runsMend = tells({
   name: 'runs mend',
-  summary: 'End the simulated faults of a device in a DEVICE_SIM run; recover the held thread afterwards',
+  summary: 'End the simulated faults of a device in a run that rehearses on simulators; recover the held thread afterwards',
   operands: ['ID', 'DEVICE'],
   tell: async ({ service, operands: [id = '', device = ''] }) => ({ method: 'DELETE', path: faultsOf(await pathOf(service, id), device) }),
 })

@@ -2,6 +2,7 @@
 
 import { basename } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { authorText } from '../../kit/author.ts'
 import { shows } from '../asking.ts'
 import { open, patiently, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
@@ -12,6 +13,7 @@ import { shownPathOf } from './ids.ts'
 
 export type File = {
   at: number
+  operator?: string
   name: string
   bytes: number
   sha256: string
@@ -76,8 +78,8 @@ const runsFiles = shows({
   also: ({ files }) => noteNone(files, 'the run has no files; to attach one: benchd runs attach ID FILE'),
 })
 
-function row({ at, name, bytes, labware, device_id, by, sha256, note }: File): string[] {
-  return [date(at), name, String(bytes), labware ?? '-', device_id ?? by ?? '-', sha256.slice(0, 8), note ?? '']
+function row({ at, name, bytes, labware, device_id, by, operator, sha256, note }: File): string[] {
+  return [date(at), name, String(bytes), labware ?? '-', device_id ?? (authorText(by, operator) || '-'), sha256.slice(0, 8), note ?? '']
 }
 
 export const files = [runsAttach, runsFiles]

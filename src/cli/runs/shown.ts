@@ -2,11 +2,13 @@
 
 import type { GroupOutcome } from '../../workflow/records/records.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
+import { modeText } from '../../workflow/state/modes.ts'
 import type { TimelineRow } from '../../workflow/threads/timeline.ts'
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
 import { stillHeating } from '../heating.ts'
 import { queryOf, spanOptions } from '../moment.ts'
+import { modeOption } from '../run_modes.ts'
 import { date, table } from '../table.ts'
 import { note, noteNone } from '../terminal.ts'
 import { shownPathOf } from './ids.ts'
@@ -26,7 +28,7 @@ const runsList = shows({
       help: 'Status: IN_PROGRESS, COMPLETED, FAILED or ABORTED',
     },
     workflow: { type: 'string', value: 'NAME', help: 'Only runs of this workflow' },
-    mode: { type: 'string', value: 'MODE', one_of: ['LIVE', 'DEVICE_SIM', 'PURE_SIM'], help: 'Mode: LIVE, DEVICE_SIM or PURE_SIM' },
+    mode: modeOption(),
     barcode: { type: 'string', value: 'TEXT', help: 'Only runs that had labware with this barcode' },
     tag: { type: 'string', value: 'TAG', help: 'Only runs with this tag' },
     project: { type: 'string', value: 'NAME', help: 'Only runs of this project' },
@@ -96,7 +98,7 @@ function searchOf({ since, until, status, workflow, mode, barcode, tag, project,
 
 function row({ execution_id, workflow_name, run_mode, thread_count, started_at, ended_at, ...its }: ExecutionSummary): string[] {
   const took = ended_at === null ? '' : `${(ended_at - started_at).toFixed(1)} s`
-  return [short(execution_id), workflow_name, run_mode, stateOf(its), String(thread_count), date(started_at), took]
+  return [short(execution_id), workflow_name, modeText(run_mode), stateOf(its), String(thread_count), date(started_at), took]
 }
 
 function timelineRow({ thread_name, kind, name, device, from, to, transporter, status, created, started, ended }: TimelineRow): string[] {
@@ -106,7 +108,7 @@ function timelineRow({ thread_name, kind, name, device, from, to, transporter, s
 
 function described(snapshot: ExecutionSnapshot): string {
   const { execution_id, workflow_name, run_mode, reason } = snapshot
-  const head = `${execution_id}  ${workflow_name}  ${run_mode}  ${stateOf(snapshot)}${reason ? `: ${reason}` : ''}`
+  const head = `${execution_id}  ${workflow_name}  ${modeText(run_mode)}  ${stateOf(snapshot)}${reason ? `: ${reason}` : ''}`
   const stands = snapshot.threads.some(({ status }) => status === 'PAUSED')
   return [
     head,

@@ -24,13 +24,16 @@ export const runsSimulate = command({
     const service = serviceOf(options)
     const submission = await submissionOf(service, workflow, options)
     const run = await ask<DryRun>(patiently(service), 'POST', '/api/simulations', submission)
-    print(options.json ? JSON.stringify(run) : described(run))
+    const { time_scale } = options.json ? { time_scale: 1 } : await ask<{ time_scale: number }>(service, 'GET', '/api/system')
+    print(options.json ? JSON.stringify(run) : described(run, submission.run_mode === 'PURE_SIM' ? 1 : time_scale))
     return run.verdict === 'completes' && run.refusal === null ? 0 : 1
   },
 })
 
-function described(run: DryRun): string {
-  const head = `${run.workflow}  ${run.verdict}  ${clock(run.makespan_s)}  ${run.actions} actions  ${run.moves} moves`
+/** `scale`: the seconds of a simulated instrument in one real second. */
+function described(run: DryRun, scale: number): string {
+  const real = scale === 1 ? '' : ` of simulated time, about ${clock(run.makespan_s / scale)} in real time`
+  const head = `${run.workflow}  ${run.verdict}  ${clock(run.makespan_s)}${real}  ${run.actions} actions  ${run.moves} moves`
   const chart = gantt(run, { columns: process.stdout.columns ?? 100, color: colored('red', '') !== '' })
   const use = run.devices.slice(0, mostDevices).map(({ device, busy_s, share }) => [device, clock(busy_s), `${Math.round(share * 100)} %`])
   const waits = run.waiting.map(({ thread_name, status, waits_for, because }) => [

@@ -5,10 +5,11 @@ import { ask, type Service } from '../client.ts'
 import type { OptionValues } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { numberOf } from '../numbers.ts'
+import { modeOption } from '../run_modes.ts'
 
 export const submissionOptions = {
   groups: { type: 'string', value: 'N', help: 'Number of groups, named g1 to gN; default: no groups' },
-  mode: { type: 'string', value: 'MODE', one_of: ['LIVE', 'DEVICE_SIM', 'PURE_SIM'], help: 'LIVE, DEVICE_SIM or PURE_SIM; default LIVE' },
+  mode: modeOption('; default LIVE'),
   var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'Value of a variable; repeatable' },
 } as const
 

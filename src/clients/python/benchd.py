@@ -334,7 +334,7 @@ def _json_of(body: Any) -> bytes:
 class _Service:
     """One service: how it is reached, and the requests to it."""
 
-    def __init__(self, url: str, key: Optional[str], fingerprint: Optional[str], timeout: float) -> None:
+    def __init__(self, url: str, key: Optional[str], fingerprint: Optional[str], timeout: float, operator: Optional[str] = None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url!r} is not the address of a bench; write it as http://bench-1.local:8520")
@@ -347,6 +347,7 @@ class _Service:
         self.key = key.strip() if key else None
         self.fingerprint = fingerprint.replace(":", "").lower() if fingerprint else None
         self.timeout = timeout
+        self.operator = (operator or "").strip() or None
 
     def connect(self) -> http.client.HTTPConnection:
         if not self.tls:
@@ -404,7 +405,8 @@ class _Service:
             return False
 
     def headers(self, more: Dict[str, str]) -> Dict[str, str]:
-        return {**({"X-API-Key": self.key} if self.key else {}), **more}
+        named = {"X-Operator": quote(self.operator, safe="")} if self.operator else {}
+        return {**({"X-API-Key": self.key} if self.key else {}), **named, **more}
 
     def once(
         self, connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: Dict[str, str]
@@ -887,12 +889,13 @@ def _held_in(info: Dict[str, Any]) -> List[Dict[str, Any]]:
 
 class Bench:
     """A bench. `fingerprint` is the SHA-256 of its certificate (`benchd status` shows it), for a service that no authority vouches for.
+    `operator` is the name of the person, for a key that several people share: it is stored with each change as unchecked, and decides nothing.
 
     Every method raises `Refused`, `Busy`, `Locked`, `DeviceFailed`, `OutcomeUnknown` or `Unreachable`, which are all `BenchError`s.
     """
 
-    def __init__(self, url: str, key: Optional[str] = None, *, fingerprint: Optional[str] = None, timeout: float = TIMEOUT_S) -> None:
-        self._service = _Service(url, key, fingerprint, timeout)
+    def __init__(self, url: str, key: Optional[str] = None, *, fingerprint: Optional[str] = None, timeout: float = TIMEOUT_S, operator: Optional[str] = None) -> None:
+        self._service = _Service(url, key, fingerprint, timeout, operator)
         self.url = url.rstrip("/")
 
     def __repr__(self) -> str:
@@ -900,7 +903,7 @@ class Bench:
 
     @classmethod
     def from_env(cls) -> "Bench":
-        """The bench of `BENCHD_URL`, `BENCHD_API_KEY` and `BENCHD_FINGERPRINT`, or of `~/.config/benchd/credentials.json`."""
+        """The bench of `BENCHD_URL`, `BENCHD_API_KEY` and `BENCHD_FINGERPRINT`, or of `~/.config/benchd/credentials.json`; the operator of `BENCHD_OPERATOR`."""
         return cls(**_settings())
 
     def __getitem__(self, device_id: str) -> Device:
@@ -1120,7 +1123,7 @@ def _settings() -> Dict[str, Any]:
             url, key, fingerprint = url or found["url"], key or found["api_key"], fingerprint or found.get("fingerprint")
     if not url:
         raise Refused("no bench is named: set BENCHD_URL and BENCHD_API_KEY, or ask for a key with: benchd key pair --url URL --name NAME --scope operate", reason="config")
-    return {"url": url, "key": key, "fingerprint": fingerprint}
+    return {"url": url, "key": key, "fingerprint": fingerprint, "operator": os.environ.get("BENCHD_OPERATOR")}
 
 
 class _Cursor:
@@ -1213,8 +1216,8 @@ class _AsyncDoing:
 class AsyncBench(_AsyncProxy):
     """As `Bench`, for asyncio: `async with AsyncBench.from_env() as bench: await bench["shaker-1"].shake(speed=500, duration=10)`."""
 
-    def __init__(self, url: str, key: Optional[str] = None, *, fingerprint: Optional[str] = None, timeout: float = TIMEOUT_S) -> None:
-        super().__init__(Bench(url, key, fingerprint=fingerprint, timeout=timeout))
+    def __init__(self, url: str, key: Optional[str] = None, *, fingerprint: Optional[str] = None, timeout: float = TIMEOUT_S, operator: Optional[str] = None) -> None:
+        super().__init__(Bench(url, key, fingerprint=fingerprint, timeout=timeout, operator=operator))
 
     @classmethod
     def from_env(cls) -> "AsyncBench":

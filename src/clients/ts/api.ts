@@ -20,7 +20,7 @@ export type Capabilities = { device_id: string; type: string; driver: string; mo
 
 export type OperationResult = { success: boolean; message: string }
 
-export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown }
+export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; operator?: string; data?: unknown }
 
 export type StopAllResult = { success: boolean; message: string; devices: Array<{ device_id: string; success: boolean; message: string }> }
 
@@ -218,7 +218,7 @@ export type GetSystemChangesResponse = { config_file: string | null; at_once: Ar
 
 export type ListPortsResponse = { ports: Array<{ path: string; by_id: string | null; by_path: string | null; vendor_id: string | null; product_id: string | null; manufacturer: string | null; product: string | null; serial_number: string | null; device_id: string | null }> }
 
-export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; scope: string | null; from: string | null; what: string; text: string; operation?: string; params?: Record<string, unknown>; decision?: string; place?: string; device_id?: string; execution_id?: string; outcome?: 'done' | 'accepted' | 'refused' | 'failed'; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }> }
+export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; operator?: string; scope: string | null; from: string | null; what: string; text: string; operation?: string; params?: Record<string, unknown>; decision?: string; place?: string; device_id?: string; execution_id?: string; outcome?: 'done' | 'accepted' | 'refused' | 'failed'; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }>; next: string | null }
 
 export type ExamineSystemResponse = { findings: Array<{ check: string; level: 'OK' | 'WARN' | 'FAIL' | 'SKIP'; finding: string; fix?: string }>; failed: number; warnings: number }
 
@@ -288,7 +288,7 @@ export type GetLongValueResponse = { value: unknown }
 
 export type ListFilesResponse = { files: Array<AttachFileResponse> }
 
-export type AttachFileResponse = { kind: "file"; at: number; by: string | null; name: string; media_type: string; bytes: number; sha256: string; from: 'operation' | 'person'; note: string | null; device_id?: string; operation?: string; operation_id?: string | null; action_id?: string; action_name?: string; thread_id?: string; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null }
+export type AttachFileResponse = { kind: "file"; at: number; by: string | null; operator?: string; name: string; media_type: string; bytes: number; sha256: string; from: 'operation' | 'person'; note: string | null; device_id?: string; operation?: string; operation_id?: string | null; action_id?: string; action_name?: string; thread_id?: string; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null }
 
 export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string; by?: string; arm_is_off?: boolean }
 
@@ -309,6 +309,9 @@ export type RelocateLabwareRequest = { position: string | null }
 export type GetLabwareHistoryResponse = { labware: string; steps: Array<{ at: number; kind: 'move' | 'action' | 'decision'; text: string; labware_id: string | null; labware: string | null; barcode: string | null; from: string | null; to: string | null; device_id: string | null; started: number | null; outcome: string | null; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }>; runs: number; next: string | null; damaged: number }
 
 export type RuntimeEvent = { event_name: string; execution_id: string; timestamp: number; entity_type: string; entity_id: string; status: string; context: CustomEventContext | DeviceFaultContext | DeviceReloadContext | ExecutionLifecycleContext | GroupLifecycleContext | IncidentContext | LocationActionExecutionContext | ManualInterventionContext | MethodExecutionContext | MoveActionExecutionContext | OperatorInstructionContext | RecordRemovalContext | StillHeating | SubmissionExecutionContext | ThreadExecutionContext | TipRackContext | WorkflowExecutionContext | Record<string, unknown> }
+
+/** The modes of a run as people read them, by their value in `run_mode`. */
+export const modeWords: Readonly<Record<SubmissionRequest['run_mode'], string>> = { LIVE: 'On the bench', DEVICE_SIM: 'Rehearse on simulators', PURE_SIM: 'Plan only' }
 
 /** The request and the answer of each operation. */
 export type Operations = {
@@ -461,7 +464,7 @@ export type Operations = {
   /** List the serial ports, what is plugged in there, and which device is on it */
   listPorts: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListPortsResponse }
   /** The audit trail: the newest requests that changed something, or were refused */
-  getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused'; device_id?: string }; body: undefined; answer: GetAuditResponse }
+  getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused'; device_id?: string; who?: string; text?: string; since?: string; until?: string; before?: string }; body: undefined; answer: GetAuditResponse }
   /** Check this computer, with what to do about each thing that is not well */
   examineSystem: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ExamineSystemResponse }
   /** Get the configuration in force, with every default, and without secrets */

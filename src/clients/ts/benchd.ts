@@ -12,6 +12,7 @@ import { type DeviceInfo, type OperationRecord, type Operations, operations, typ
 import { emptyState, eventFramesIn, messagesIn, reduceAll, type State } from './streams.ts'
 
 export type * from './api.ts'
+export { modeWords } from './api.ts'
 export * from './streams.ts'
 
 export type BenchOptions = {
@@ -19,6 +20,8 @@ export type BenchOptions = {
   url: string
   /** The API key; without it only what is public can be asked. */
   key?: string | undefined
+  /** The name of the person who asks, for a key that several people share. It is stored with each change as unchecked, and decides nothing. */
+  operator?: string | undefined
 }
 
 /** Options that a call may have besides path, query and body. */
@@ -74,11 +77,14 @@ export class BenchError extends Error {
 export class Bench {
   readonly url: string
   readonly key: string | undefined
+  /** Sent with each change; may be set anew at any time. */
+  operator: string | undefined
 
-  constructor({ url, key }: BenchOptions) {
+  constructor({ url, key, operator }: BenchOptions) {
     this.url = url.trim().replace(/\/$/, '')
     // A file with the line ends of Windows leaves a carriage return behind the key.
     this.key = key?.trim()
+    this.operator = operator?.trim() || undefined
   }
 
   /**
@@ -197,6 +203,7 @@ export class Bench {
   #headers(body: unknown, { idempotencyKey, respondAsync, headers }: CallOptions): Record<string, string> {
     return {
       ...(this.key !== undefined && { 'X-API-Key': this.key }),
+      ...(this.operator !== undefined && { 'X-Operator': encodeURIComponent(this.operator) }),
       ...(body !== undefined && { 'Content-Type': body instanceof Blob ? body.type || 'application/octet-stream' : 'application/json' }),
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
       // An operation that somebody stopped is an error for a program that waits for it.

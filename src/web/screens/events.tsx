@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { RuntimeEvent } from '../../clients/ts/benchd.ts'
 import { Act, Choice, Empty } from '../parts.tsx'
 import { bench, download, link, state } from '../store.tsx'
+import { Time } from '../time.tsx'
 import { clockTime, eventSentence } from '../words.ts'
 
 const poll_ms = 1000
@@ -50,7 +51,7 @@ export function EventList({ execution_id }: { execution_id?: string }) {
         <ol class="events" aria-label="Events, the newest first">
           {shown.map((event) => (
             <li key={event.timestamp}>
-              <time>{clockTime(event.timestamp)}</time>
+              <Time at={event.timestamp} />
               <details>
                 <summary>
                   <span class="long">{eventSentence(event)}</span> <small>{`${event.entity_type} ${event.status}`}</small>

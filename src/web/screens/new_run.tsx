@@ -2,29 +2,23 @@
 
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { PutWorkflowResponse, SimulateResponse } from '../../clients/ts/benchd.ts'
+import { modeWords, type PutWorkflowResponse, type SimulateResponse } from '../../clients/ts/benchd.ts'
 import { variableValue } from '../../clients/ts/variable_value.ts'
 import { variableLabel } from '../forms.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
 import { Act, Choice, devicesMayMove, Empty } from '../parts.tsx'
-import { ask, bench, state } from '../store.tsx'
-import { duration, sentence } from '../words.ts'
+import { ask, bench, movesNothingReal, state, timeScale } from '../store.tsx'
+import { forecastWords, sentence } from '../words.ts'
 import { WorkflowFiles } from './workflow_files.tsx'
 
-const modes = {
-  PURE_SIM: 'PURE_SIM: only the plan',
-  DEVICE_SIM: 'DEVICE_SIM: simulated devices',
-  LIVE: 'LIVE: the devices move',
-}
-
 /** The values of the form. */
-type Wish = { workflow: string; mode: keyof typeof modes; groups: string; variables: Record<string, Typed> }
+type Wish = { workflow: string; mode: keyof typeof modeWords; groups: string; variables: Record<string, Typed> }
 /** The text of a variable, and its type from the service. */
 type Typed = { text: string; type: string | undefined }
 
 export function NewRunScreen() {
   const workflows = useSignal<PutWorkflowResponse[] | undefined>(undefined)
-  const wish = useSignal<Wish>({ workflow: '', mode: 'DEVICE_SIM', groups: '1', variables: {} })
+  const wish = useSignal<Wish>({ workflow: '', mode: movesNothingReal.value ? 'LIVE' : 'DEVICE_SIM', groups: '1', variables: {} })
   const read = () =>
     bench.value?.call('listWorkflows').then(
       ({ workflows: found }) => {
@@ -64,6 +58,13 @@ export function NewRunScreen() {
   )
 }
 
+/** Says what moves in a mode. */
+function modeHints(mode: Wish['mode']): string {
+  if (mode === 'PURE_SIM') return 'Nothing moves, and no time passes.'
+  if (mode === 'DEVICE_SIM') return 'Each device is replaced by a simulator of its own; the devices of the bench do not move.'
+  return movesNothingReal.value ? 'The simulated devices of this bench work, as Bench and Deck show.' : 'The devices of this bench move.'
+}
+
 type WishProps = { workflows: readonly PutWorkflowResponse[]; workflow: PutWorkflowResponse | undefined; wish: Signal<Wish> }
 
 function WishForm({ workflows, workflow, wish }: WishProps) {
@@ -80,7 +81,8 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
           {warning}
         </p>
       ))}
-      <Choice label="Mode" value={mode} onChange={(mode) => set({ mode: mode as Wish['mode'] })} choices={modes} />
+      <Choice label="Mode" value={mode} onChange={(mode) => set({ mode: mode as Wish['mode'] })} choices={modeWords} />
+      <p class="hint">{modeHints(mode)}</p>
       <div class="field">
         <label for="new-groups">Groups</label>
         <input id="new-groups" inputMode="numeric" value={groups} onInput={(event) => set({ groups: event.currentTarget.value })} />
@@ -127,10 +129,16 @@ function Begin({ wish }: { wish: Wish }) {
     <>
       <div class="row">
         <Act label="Dry run" why={why} onPress={dryRun} />
-        <Act label="Start run" twice={wish.mode === 'LIVE' ? devicesMayMove : undefined} why={why} kind="main" onPress={start} />
+        <Act
+          label="Start run"
+          twice={wish.mode === 'LIVE' && !movesNothingReal.value ? devicesMayMove : undefined}
+          why={why}
+          kind="main"
+          onPress={start}
+        />
         {why && <p class="trouble">{why}</p>}
       </div>
-      {tried.value && <Forecast {...tried.value} />}
+      {tried.value && <Forecast {...tried.value} scale={wish.mode === 'PURE_SIM' ? 1 : timeScale.value} />}
     </>
   )
 }
@@ -143,7 +151,19 @@ const verdicts: Record<SimulateResponse['verdict'], { word: string; tone: string
   endless: { word: 'The run does not end.', tone: 'bad' },
 }
 
-function Forecast({ verdict, makespan_s, conflict, refusal, gantt, waiting, conditions, devices, moves, actions }: SimulateResponse) {
+function Forecast({
+  scale,
+  verdict,
+  makespan_s,
+  conflict,
+  refusal,
+  gantt,
+  waiting,
+  conditions,
+  devices,
+  moves,
+  actions,
+}: SimulateResponse & { scale: number }) {
   const { word, tone } = verdicts[verdict]
   const bars = gantt.map(
     ({ thread_name, kind, name, device, from_s, to_s }): Bar => ({
@@ -159,7 +179,7 @@ function Forecast({ verdict, makespan_s, conflict, refusal, gantt, waiting, cond
   return (
     <section aria-label="Dry run" class="forecast" ref={its}>
       <p class={`state ${tone}`} role="status">
-        <strong>{word}</strong> It takes {duration(makespan_s)}, with {actions} actions and {moves} moves.
+        <strong>{word}</strong> It takes {forecastWords(makespan_s, scale)}, with {actions} actions and {moves} moves.
       </p>
       {refusal && <p class="fault long">{sentence(refusal)}</p>}
       {conflict && <p class="fault long">{sentence(conflict)}</p>}

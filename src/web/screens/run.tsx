@@ -1,12 +1,13 @@
 // The screen of one run: its threads with their waits, its timeline, and the possible decisions.
 
 import { useSignal } from '@preact/signals'
-import type { ListBlockersResponse, Thread, TimelineRow } from '../../clients/ts/benchd.ts'
+import { type ListBlockersResponse, modeWords, type Thread, type TimelineRow } from '../../clients/ts/benchd.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
 import { initializing } from '../needs.ts'
 import { Act, Decisions, Empty, useAnswer } from '../parts.tsx'
 import { ask, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
-import { clockTime, duration, onPage, runWord, sentence, stillHeating, threadWord } from '../words.ts'
+import { Time } from '../time.tsx'
+import { duration, onPage, runWord, sentence, stillHeating, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
 import { Changes, NoteForm } from './run_changes.tsx'
 
@@ -30,8 +31,8 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
       <div class="row">
         <h2>{run.workflow_name}</h2>
         <p class={`state ${tone}`}>
-          <span aria-hidden="true">{mark}</span> {word}, {run.run_mode}, {isOpen ? `for ${duration(took)}` : `took ${duration(took)}`},
-          began {clockTime(run.started_at)}
+          <span aria-hidden="true">{mark}</span> {word}, {modeWords[run.run_mode]},{' '}
+          {isOpen ? `for ${duration(took)}` : `took ${duration(took)}`}, began <Time at={run.started_at} />
         </p>
       </div>
       {run.reason && <p class="fault long">{sentence(run.reason)}</p>}

@@ -1,8 +1,10 @@
 // The screen Runs: the open runs, and the newest ended ones.
 
+import { modeWords } from '../../clients/ts/benchd.ts'
 import { Empty } from '../parts.tsx'
 import { now, state } from '../store.tsx'
-import { clockTime, duration, runWord } from '../words.ts'
+import { Time } from '../time.tsx'
+import { duration, runWord } from '../words.ts'
 
 export function RunsScreen() {
   const runs = Object.values(state.value.run).sort((a, b) => b.started_at - a.started_at)
@@ -39,8 +41,10 @@ export function RunsScreen() {
                     <span aria-hidden="true">{mark}</span> {word}
                     {run.reason && <small class="long"> {run.reason}</small>}
                   </td>
-                  <td>{run.run_mode}</td>
-                  <td>{clockTime(run.started_at)}</td>
+                  <td>{modeWords[run.run_mode]}</td>
+                  <td>
+                    <Time at={run.started_at} />
+                  </td>
                   <td>{duration((run.ended_at ?? now.value / 1000) - run.started_at)}</td>
                 </tr>
               )

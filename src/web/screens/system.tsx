@@ -1,13 +1,21 @@
 // The screen System: the health and clock of the service, the key of this browser, and the blocks for ports, access and care.
 
-import { Empty, useAnswer } from '../parts.tsx'
+import { NameForm } from '../name_form.tsx'
+import { Block, Empty, useAnswer } from '../parts.tsx'
 import { Rehearsal } from '../rehearsal.tsx'
 import { sound, switchSound } from '../sound.tsx'
 import { ask, mayAdminister, scope, state } from '../store.tsx'
+import { Time } from '../time.tsx'
 import { duration } from '../words.ts'
-import { Audit, Keys } from './system_access.tsx'
+import { Keys } from './system_access.tsx'
 import { Backups, Configuration, Doctor, Messages } from './system_care.tsx'
 import { Ports } from './system_ports.tsx'
+
+const syncWords: Record<string, string> = {
+  true: 'set by a time server',
+  false: 'not set by a time server',
+  null: 'unknown whether set by a time server',
+}
 
 export function SystemScreen({ onForget }: { onForget: () => void }) {
   const [health] = Object.values(state.value.service)
@@ -36,9 +44,12 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
         )}
         <dt>Clock</dt>
         <dd>
-          {time.value
-            ? `${time.value.utc.slice(0, 19).replace('T', ' ')} UTC, ${time.value.clock_synced === false ? 'not set by a time server' : time.value.clock_synced ? 'set by a time server' : 'unknown whether set by a time server'}`
-            : ''}
+          {time.value && (
+            <>
+              <Time at={time.value.time} now={time.value.time} />, {Intl.DateTimeFormat().resolvedOptions().timeZone},{' '}
+              {syncWords[String(time.value.clock_synced)]}
+            </>
+          )}
         </dd>
         <dt>Uptime</dt>
         <dd>{time.value && duration(time.value.uptime_s)}</dd>
@@ -51,6 +62,10 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
           <button type="button" class="plain" aria-pressed={sound.value} onClick={() => switchSound(!sound.value)}>
             {sound.value ? 'Sound is on' : 'Sound is off'}
           </button>
+        </dd>
+        <dt>Person</dt>
+        <dd>
+          <NameForm label="First name at this browser" />
         </dd>
       </dl>
       <p class="row">
@@ -75,11 +90,15 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
           <Keys />
           <Backups />
           <Messages />
-          <Audit />
+          <Block title="Who did what">
+            <a class="button plain" href="#/system/who">
+              Show who did what
+            </a>
+          </Block>
           <Configuration />
         </>
       ) : (
-        <Empty>The doctor, keys, backups, the configuration and the audit trail need a key of scope admin.</Empty>
+        <Empty>The doctor, keys, backups, the configuration and who did what need a key of scope admin.</Empty>
       )}
     </section>
   )

@@ -1,9 +1,9 @@
-// The block for keys and the audit trail.
+// The block for keys.
 
 import { useSignal } from '@preact/signals'
-import { Act, Block, Empty, Text, useAnswer } from '../parts.tsx'
+import { Act, Block, Text, useAnswer } from '../parts.tsx'
 import { ask } from '../store.tsx'
-import { clockTime } from '../words.ts'
+import { Time } from '../time.tsx'
 
 export function Keys() {
   const found = useAnswer('listKeys')
@@ -17,8 +17,13 @@ export function Keys() {
         {keys.map(({ key_id, name, scope, last_used_at, expires_at }) => (
           <li key={key_id} class="row">
             <span>
-              <strong>{name}</strong> {key_id}, {scope}, {last_used_at ? `used ${clockTime(last_used_at)}` : 'never used'}
-              {expires_at ? `, ends ${clockTime(expires_at)}` : ''}
+              <strong>{name}</strong> {key_id}, {scope}, {last_used_at ? 'used ' : 'never used'}
+              {last_used_at && <Time at={last_used_at} />}
+              {expires_at && (
+                <>
+                  , ends <Time at={expires_at} />
+                </>
+              )}
             </span>
             <Act
               label="Rotate"
@@ -67,31 +72,6 @@ export function Keys() {
         <p class="secret">
           Copy the key now. It is shown only once: <code>{made.value}</code>
         </p>
-      )}
-    </Block>
-  )
-}
-
-export function Audit() {
-  const found = useAnswer('getAudit', { query: { limit: 20 } })
-  const entries = [...(found.value?.entries ?? [])].reverse()
-  return (
-    <Block title="Audit trail">
-      <div class="row">
-        <Act label="Refresh" name="Refresh the audit trail" free onPress={found.read} />
-      </div>
-      {entries.length === 0 ? (
-        <Empty>Nobody has changed anything yet.</Empty>
-      ) : (
-        <ul class="list">
-          {entries.map(({ file, seq, at, name, text, status }) => (
-            <li key={`${file} ${seq}`}>
-              <span>
-                <time>{clockTime(at)}</time> <strong>{name ?? 'nobody'}</strong> {text} <small>{status}</small>
-              </span>
-            </li>
-          ))}
-        </ul>
       )}
     </Block>
   )

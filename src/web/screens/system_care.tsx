@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { Operations } from '../../clients/ts/benchd.ts'
 import { Act, Block, Empty, useAnswer } from '../parts.tsx'
 import { ask, download, notice } from '../store.tsx'
-import { clockTime } from '../words.ts'
+import { Time } from '../time.tsx'
 
 type Findings = Operations['examineSystem']['answer']
 
@@ -106,7 +106,7 @@ export function Backups() {
           {backups.slice(0, 10).map(({ name, size, made_at }) => (
             <li key={name} class="row">
               <span>
-                <strong>{name}</strong> {Math.ceil(size / 1024)} KiB, {clockTime(made_at)}
+                <strong>{name}</strong> {Math.ceil(size / 1024)} KiB, <Time at={made_at} />
               </span>
               <Act
                 label="Download"
@@ -148,8 +148,8 @@ export function Messages() {
             {receivers.map(({ host, delivered_at, waiting, failure }) => (
               <li key={host}>
                 <span>
-                  <strong>{host}</strong>{' '}
-                  {delivered_at === null ? 'has received no message yet' : `received a message at ${clockTime(delivered_at)}`}
+                  <strong>{host}</strong> {delivered_at === null ? 'has received no message yet' : 'received a message at '}
+                  {delivered_at !== null && <Time at={delivered_at} />}
                   {waiting > 0 && `, ${waiting} waiting`}
                 </span>
                 {failure && <small class="trouble long">{failure}</small>}

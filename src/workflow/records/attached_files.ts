@@ -4,6 +4,7 @@ import { LabError } from '../../errors.ts'
 import type { RunFiles } from '../../events/run_files.ts'
 import type { RecordRow } from '../../events/run_record_file.ts'
 import { rowsOfRecord } from '../../events/run_record_reader.ts'
+import type { Author } from '../../kit/author.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import { labwareIn } from '../threads/record_rows.ts'
 import { addRow, type RowTarget } from './added_rows.ts'
@@ -15,7 +16,7 @@ const mostFiles = 1000
 /** The members of a labware in rows. */
 type LabwareMembers = ReturnType<typeof labwareIn>
 /** The members of a row besides those about the content. */
-export type FileNote = { by: string | null; name: string; media_type: string; note: string | null }
+export type FileNote = Author & { name: string; media_type: string; note: string | null }
 /** A row of the kind `file`. */
 export type FileRow = FileNote &
   Partial<LabwareMembers> & { kind: 'file'; at: number; bytes: number; sha256: string; from: 'operation' | 'person' }

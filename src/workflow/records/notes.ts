@@ -3,10 +3,11 @@
 import { LabError } from '../../errors.ts'
 import type { RecordRow } from '../../events/run_record_file.ts'
 import { rowsOfRecord } from '../../events/run_record_reader.ts'
+import type { Author } from '../../kit/author.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import { addRow, type RowTarget } from './added_rows.ts'
 
-export type RunNote = { by: string | null; text: string; tags: readonly string[] }
+export type RunNote = Author & { text: string; tags: readonly string[] }
 
 type NotesOptions = {
   /** Unix time, s. */
@@ -31,7 +32,7 @@ export class Notes {
     const row = { kind: 'note', at: this.#options.now(), ...note }
     return this.#queue.run(async () => {
       await mustHaveRoom(execution_id, path)
-      const isSame = ({ text, by }: RecordRow) => text === note.text && by === note.by
+      const isSame = ({ text, by, operator }: RecordRow) => text === note.text && by === note.by && operator === note.operator
       if (await addRow(execution_id, row, this.#options.target(execution_id), isSame)) return
       throw new LabError(
         'conflict',

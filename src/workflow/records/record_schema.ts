@@ -42,6 +42,7 @@ export const RecordRow = v.pipe(
       '`decision`: what a person decided, in words (`text`) and as a verb with its `params`, and who (`by`), with `device_id` for what somebody did with a device by hand. ' +
       '`window_missed`: labware whose next action began too late, or never. `condition`: the way that a thread took at an `if`, a `branch` or a round of a `repeat` (`of`), in words (`text`), with the `values` and the `side`. ' +
       '`wait`: a `delay` or an `until_temperature` (`of`), with its `began`, `ended` and `outcome` (reached, timeout, skipped, failed, ended). `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
+      'A row with `by` has `operator` too where the request named a person: nobody has checked that name. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),
 )
@@ -51,6 +52,7 @@ export const RecordedFile = v.object({
   kind: v.literal('file'),
   at: At,
   by: described(MaybeText, 'The name of the key of whoever attached it; null for a device'),
+  operator: v.optional(described(v.string(), 'The name that the person gave as X-Operator; absent without one. Nobody has checked it')),
   name: v.string(),
   media_type: v.string(),
   bytes: v.number(),

@@ -1,14 +1,14 @@
 // The decisions of people about a run, as its record keeps them: a row in the transaction of what was decided.
 
 import type { RecordRow } from '../../events/run_record_file.ts'
+import type { Author } from '../../kit/author.ts'
 import type { OperatorVerdict } from '../threads/action/late_calls.ts'
 import { labwareIn } from '../threads/record_rows.ts'
 import type { Decision } from '../threads/recovery.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 
-/** `by` is the name of the caller's key; null for the service. `text` is one sentence for a reader of the record. */
-export type Decided = {
-  by: string | null
+/** `text` is one sentence for a reader of the record. */
+export type Decided = Author & {
   decision: string
   text: string
   params?: object | undefined

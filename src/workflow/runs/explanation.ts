@@ -129,7 +129,7 @@ const blockerOfFault = {
     ...nobody,
     kind: 'simulator_fault',
     device_id,
-    message: `the simulator of ${device_id} in this DEVICE_SIM run has a fault: ${error}`,
+    message: `the simulator of ${device_id} in this rehearsal has a fault: ${error}`,
     remedy: 'recover the thread that it holds with RETRY, which initializes the simulator',
     since_s: passed(execution.now() - since),
   }),

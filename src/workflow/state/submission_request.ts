@@ -66,7 +66,10 @@ export const SubmissionRequest = v.strictObject({
     v.optional(Note),
     'A text for the reader of the record; more can be added with POST /api/executions/{execution_id}/notes',
   ),
-  operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
+  operator_id: described(
+    v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
+    'The person who does it; without one, the name of the header X-Operator',
+  ),
 })
 export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>
 

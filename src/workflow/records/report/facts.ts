@@ -1,5 +1,6 @@
 // Gathers from the rows of a record what a report says of a run. Members that older records lack, and kinds of rows that are not known here, are passed over.
 
+import { authorText } from '../../../kit/author.ts'
 import { shortened } from './markup.ts'
 import { joined, mostSamples, Series, type Spread } from './series.ts'
 
@@ -266,9 +267,9 @@ export class ReportFacts {
   }
 
   #deviates(row: Row, what: string, text: string): void {
-    const { at, device_id, by, thread_name } = row
+    const { at, device_id, by, operator, thread_name } = row
     const about = labelOf({ name: wordsOf(row.labware) || wordsOf(thread_name), barcode: textOr(row.barcode) })
-    const who = what === 'Decision' ? (textOr(by) ?? 'not known') : null
+    const who = what === 'Decision' ? authorText(by, operator) || 'not known' : null
     const thread_id = textOr(row.thread_id)
     const of = row.kind === 'incident' ? 'incidents' : who !== null ? 'decisions' : 'others'
     this.counts[of]++

@@ -1,5 +1,7 @@
 // The head of a report: what was run, when, by whom, with which result.
 
+import { authorText } from '../../../kit/author.ts'
+import { modeText } from '../../state/modes.ts'
 import { membersOf, textOr, wordsOf } from './facts.ts'
 import { type Cell, html, type Markup, shortened, tableOf } from './markup.ts'
 import { spanWords } from './time.ts'
@@ -22,7 +24,7 @@ function result({ execution, facts, from, until }: Told): Markup {
     counted(decisions, 'decision by a person', 'decisions by people'),
   ]
   const how = ended_at === null ? 'is still open; this report ends with the last row of its record' : `ended ${status}`
-  const simulated = run_mode === 'LIVE' ? '' : ` This was a simulation (${run_mode}): no instrument moved.`
+  const simulated = run_mode === 'LIVE' ? '' : ` This was a simulation (${modeText(run_mode)}): no instrument moved.`
   const damaged =
     facts.damaged > 0 &&
     html`<p class="result"><strong>The record is not whole.</strong> Damaged lines: ${facts.damaged}. What they said is missing here.</p>`
@@ -42,11 +44,11 @@ function factList(told: Told): Markup {
     ['Workflow', `${execution.workflow_name} (SHA-256 ${execution.workflow_hash})`],
     ['Topology', execution.topology],
     ['Run', execution.execution_id],
-    ['Mode', execution.run_mode],
+    ['Mode', modeText(execution.run_mode)],
     ['Began', time.words(execution.started_at)],
     ['Ended', execution.ended_at === null ? 'not yet' : time.words(execution.ended_at)],
     ['Time zone', time.name(from, until)],
-    ['Submitted by', of('by')],
+    ['Submitted by', [...new Set(facts.submissions.map(({ by, operator }) => authorText(by, operator)))].filter(Boolean).join('; ')],
     ['Operator', of('operator_id')],
     ['Project', of('project')],
     ['Tags', tags],
@@ -69,9 +71,9 @@ function submissionTable({ facts, time }: Told): Markup {
   )
 }
 
-function submissionRow({ at, by, operator_id, run_mode, groups, variables }: Row, words: (at: number) => string): Cell[] {
+function submissionRow({ at, by, operator, operator_id, run_mode, groups, variables }: Row, words: (at: number) => string): Cell[] {
   const names = Array.isArray(groups) ? groups.map((group) => wordsOf(membersOf(group).group_id)) : []
   const given = Object.entries(membersOf(variables)).map(([name, value]) => `${name} = ${shortened(wordsOf(value), 80)}`)
-  const who = [wordsOf(by), wordsOf(operator_id)].map((one) => one || '–')
-  return [words(Number(at)), ...who, wordsOf(run_mode), shortened(names.join(', '), 600), shortened(given.join(', '), 1000)]
+  const who = [authorText(by, operator), wordsOf(operator_id)].map((one) => one || '–')
+  return [words(Number(at)), ...who, modeText(wordsOf(run_mode)), shortened(names.join(', '), 600), shortened(given.join(', '), 1000)]
 }

@@ -1,5 +1,6 @@
 // The tables of a report about the whole run, and its signature lines.
 
+import { authorText } from '../../../kit/author.ts'
 import { classes, labelOf, membersOf, most, type Plate, type ReportFacts, type Step, wordsOf } from './facts.ts'
 import { type Cell, html, Markup, shortened, tableEnd, tableHead, tableOf, tableRow, whole } from './markup.ts'
 import { placeAfter } from './steps.ts'
@@ -109,13 +110,17 @@ export function readingTable({ facts }: Told): Markup {
 }
 
 export function fileTables({ facts, time }: Told): Markup {
-  const files = facts.files.map(({ at, by, name, media_type, bytes, sha256, device_id, note, ...row }: Row) => [
+  const files = facts.files.map(({ at, by, operator, name, media_type, bytes, sha256, device_id, note, ...row }: Row) => [
     ...[time.words(Number(at)), wordsOf(name), wordsOf(media_type), wordsOf(bytes), wordsOf(sha256)],
-    ...[wordsOf(by) || wordsOf(device_id), labelOf({ name: wordsOf(row.labware), barcode: wordsOf(row.barcode) }), wordsOf(note)],
+    ...[
+      authorText(by, operator) || wordsOf(device_id),
+      labelOf({ name: wordsOf(row.labware), barcode: wordsOf(row.barcode) }),
+      wordsOf(note),
+    ],
   ])
-  const notes = facts.notes.map(({ at, by, text, tags }: Row) => {
+  const notes = facts.notes.map(({ at, by, operator, text, tags }: Row) => {
     const all = Array.isArray(tags) ? tags.map(wordsOf).join(', ') : ''
-    return [time.words(Number(at)), wordsOf(by), wordsOf(text), all]
+    return [time.words(Number(at)), authorText(by, operator), wordsOf(text), all]
   })
   const fileColumns = ['When', 'Name', 'Type', 'Bytes', 'SHA-256', 'From', 'Labware', 'Note']
   const fileTable = files.length > 0 ? tableOf('Files', fileColumns, files) : html`<p>No file was attached.</p>`
