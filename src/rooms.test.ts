@@ -70,7 +70,7 @@ const owners: Record<string, string[]> = {
   onoff: ['drivers/transports'],
   preact: ['src/web'],
   '@preact/signals': ['src/web'],
-  'jsonc-parser': ['src/cli/json_edit'],
+  'jsonc-parser': ['src/kit/json_edit'],
   '@dbos-inc/dbos-sdk': ['src/coordinator/journeys'],
   pg: ['src/coordinator/store'],
   '@nats-io/transport-node': ['src/fleet/wire', 'src/fleet/bounded_transport', 'src/testing/nats_accounts'],

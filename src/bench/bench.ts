@@ -49,6 +49,7 @@ import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
 import { LateRuns } from './late_runs.ts'
+import { NewDevices } from './new_devices.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
 import { Reloading, type Source } from './reloading.ts'
 import type { Runs } from './runs.ts'
@@ -63,6 +64,8 @@ export type Bench = {
   readonly config: Config
   /** Rereads the configuration file while the service runs. */
   reloading: Reloading
+  /** Adds devices to the configuration file. */
+  new_devices: NewDevices
   log: Log
   /** The folder of the state, and the file of the configuration if there is one. */
   places: { data_dir: string; config_path: string | undefined }
@@ -222,7 +225,24 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const about = () => aboutBench(bench, runs.handovers)
   const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report, about }))
   const places = { data_dir, config_path: source?.path }
-  const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
+  const new_devices = new NewDevices(reloading)
+  const shown = {
+    reloading,
+    new_devices,
+    log,
+    places,
+    version,
+    clock,
+    hub,
+    ledger,
+    registry,
+    teachpoints,
+    keys,
+    pairing,
+    idempotency,
+    audit,
+    refusals,
+  }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
   const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load, readings })
   return bench

@@ -7,7 +7,7 @@ import { replaceFile } from '../kit/replace_file.ts'
 import { ask } from './client.ts'
 import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
-import { withValue } from './json_edit.ts'
+import { withValue } from '../kit/json_edit.ts'
 import type { LocalService } from './local_service.ts'
 import { howToRestart, isOf, type Reload, reload, todo } from './reload.ts'
 

@@ -9,6 +9,8 @@ const run = '[ of {workflow_name}][ ({short_id})]'
 export const auditWords: Readonly<Record<string, Words>> = {
   ...{ stopAll: 'Stopped|stop every device', acceptDescription: 'Accepted|accept the new description of {device_id}' },
   ...{ clearDeviceFault: 'Cleared|clear the fault of {device_id}', releaseDevice: 'Released|release {device_id}' },
+  addDevice: 'Added|add the device {device_id} to the configuration[, driver {driver}]',
+  identifyInstrument: 'Asked|ask which instrument of the driver {driver} is at a port',
   leaseDevice: 'Reserved|reserve {device_id}[ for {ttl_s} s][: {note}]',
   endOperation: 'Asked|ask for an early end of {operation_name}[ of {device_id}]',
   renewOperation: 'Renewed|renew the hold on {operation_name}[ of {device_id}]',
