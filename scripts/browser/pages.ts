@@ -14,6 +14,7 @@ import { labChecks, labSkips } from './lab_scenes.ts'
 import { reportChecks } from './report_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
+import { setupChecks } from './setup_scenes.ts'
 import { stopChecks } from './stop_scenes.ts'
 import { teachChecks } from './teach_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
@@ -25,6 +26,7 @@ const checks: Record<string, Check> = {
   ...reportChecks,
   ...benchPageChecks,
   ...serviceChecks,
+  ...setupChecks,
   ...troubleChecks,
   ...stopChecks,
   ...handsChecks,

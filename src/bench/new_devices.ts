@@ -77,7 +77,7 @@ export class NewDevices {
     const { path } = this.#reloading
     if (path === undefined) throw new LabError('conflict', 'this service has no configuration file, so no device can be added to it')
     if (await mayReplace(path)) return path
-    throw new LabError('forbidden', `the service may not write ${path}; add the device there, then reload with POST /api/system/reload`)
+    throw new LabError('forbidden', `the service may not write ${path}; add the device there, then POST /api/system/reload`)
   }
 
   /** Rejects with `conflict` for the port of a configured device: to open the port would disturb that device. */

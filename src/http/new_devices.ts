@@ -39,6 +39,7 @@ export const newDeviceRoutes: Route<Rooms>[] = [
             type: v.string(),
             is_tcp: described(v.boolean(), 'Whether the instrument can be behind a serial box on the network'),
             models: described(v.array(v.string()), 'The values of `settings.model`; empty if the driver has no such setting'),
+            model: described(v.nullable(v.string()), 'The default of `settings.model`; null without one'),
           }),
         ),
       }),
@@ -133,11 +134,12 @@ async function rowOf(driver: (typeof driverNames)[number]) {
   const found = await drivers[driver]()
   if (isOnPins(found)) return []
   const { about, type, settings } = found
-  return [{ driver, instrument: about.instrument, type, is_tcp: found.changes_speed !== true, models: modelsOf(settings) }]
+  return [{ driver, instrument: about.instrument, type, is_tcp: found.changes_speed !== true, ...modelsOf(settings) }]
 }
 
-/** Lists the values of the setting `model`. */
-function modelsOf(settings: v.GenericSchema): string[] {
+/** Lists the values of the setting `model`, and its default. */
+function modelsOf(settings: v.GenericSchema): { models: string[]; model: string | null } {
   const { model } = (settings as unknown as { entries?: Record<string, { wrapped?: { options?: readonly string[] } }> }).entries ?? {}
-  return [...(model?.wrapped?.options ?? [])]
+  const models = [...(model?.wrapped?.options ?? [])]
+  return { models, model: models.length > 0 ? (v.parse(settings, {}) as { model: string }).model : null }
 }

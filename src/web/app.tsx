@@ -6,6 +6,7 @@ import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
+import { AddDeviceScreen } from './screens/add_device.tsx'
 import { BenchScreen } from './screens/bench.tsx'
 import { DeckScreen } from './screens/deck.tsx'
 import { EventsScreen } from './screens/events.tsx'
@@ -66,6 +67,7 @@ const screens = new Map<string, Shown & { word: string }>([
 /** The screens below another one. */
 const below = new Map<string, Shown & { under: string }>([
   ['runs/new', { under: 'runs', show: () => <NewRunScreen /> }],
+  ['bench/add', { under: 'bench', show: () => <AddDeviceScreen /> }],
   ['lab', { under: 'system', show: () => <LabScreen /> }],
 ])
 

@@ -136,6 +136,16 @@ export type GetDeviceReadingResponse = { device_id: string; reading: string; val
 
 export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
 
+export type ListDriversResponse = { config_file: string | null; is_writable: boolean; drivers: Array<{ driver: string; instrument: string; type: string; is_tcp: boolean; models: Array<string>; model: string | null }> }
+
+export type IdentifyInstrumentRequest = { transport: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port: number }; settings?: Record<string, unknown> }
+
+export type IdentifyInstrumentResponse = { identity: Identity | null; expected: { model?: string; serial_number?: string; firmware_version?: string } | null; message: string; is_wrong: boolean; fitting_drivers: Array<string> }
+
+export type AddDeviceRequest = { device_id: string; driver: 'bioshake' | 'ika_shaker' | 'opentrons_heater_shaker' | 'inheco_incubator_shaker' | 'bigbear' | 'ohaus_endeavor' | 'a4s' | 'plateloc' | 'alps' | 'ultraseal' | 'xpeel' | 'vspin' | 'gpio_shaker' | 'gpio_sealer' | 'arm' | 'precise_flex' | 'person'; name?: string; transport?: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port: number } | { kind: "simulated" }; settings?: Record<string, unknown>; identity?: { model?: string; serial_number?: string; firmware_version?: string } }
+
+export type AddDeviceResponse = { success: boolean; message: string; device_id: string; config_file: string; old_copy: string; in_force: boolean }
+
 export type Nothing = Record<string, never>
 
 export type ShakeDeviceRequest = { speed: number; duration: number }
@@ -296,6 +306,8 @@ export type RuntimeEvent = { event_name: string; execution_id: string; timestamp
 export type Operations = {
   /** List connected devices */
   listDevices: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListDevicesResponse }
+  /** Add a device to the configuration, and take it up without a restart */
+  addDevice: { path: Record<string, never>; query: Record<string, never>; body: AddDeviceRequest; answer: AddDeviceResponse }
   /** Get device info */
   getDevice: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: DeviceInfo }
   /** Get device capabilities */
@@ -312,6 +324,10 @@ export type Operations = {
   getDeviceReading: { path: { device_id: string; reading: string }; query: Record<string, never>; body: undefined; answer: GetDeviceReadingResponse }
   /** Get the last words between the device and the service, as they went over the wire */
   getDeviceWire: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceWireResponse }
+  /** List the drivers of instruments on a line, and whether a device can be added */
+  listDrivers: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListDriversResponse }
+  /** Ask the instrument at a port who it is, by a driver */
+  identifyInstrument: { path: { driver: string }; query: Record<string, never>; body: IdentifyInstrumentRequest; answer: IdentifyInstrumentResponse }
   /** Initialize the device; it may move */
   initializeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Shake */
@@ -569,6 +585,7 @@ export type Operations = {
 /** Where each operation is. */
 export const operations = {
   listDevices: ['GET', '/api/devices'],
+  addDevice: ['POST', '/api/devices'],
   getDevice: ['GET', '/api/devices/{device_id}'],
   getDeviceCapabilities: ['GET', '/api/devices/{device_id}/capabilities'],
   getDeviceInitialized: ['GET', '/api/devices/{device_id}/initialized'],
@@ -577,6 +594,8 @@ export const operations = {
   getDeviceReadings: ['GET', '/api/devices/{device_id}/readings'],
   getDeviceReading: ['GET', '/api/devices/{device_id}/readings/{reading}'],
   getDeviceWire: ['GET', '/api/devices/{device_id}/wire'],
+  listDrivers: ['GET', '/api/drivers'],
+  identifyInstrument: ['POST', '/api/drivers/{driver}/identify'],
   initializeDevice: ['POST', '/api/devices/{device_id}/initialize'],
   shakeDevice: ['POST', '/api/devices/{device_id}/shake'],
   centrifugeDevice: ['POST', '/api/devices/{device_id}/centrifuge'],

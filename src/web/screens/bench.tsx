@@ -10,7 +10,7 @@ import { bodyOf, fieldsOf, takesNull, titled } from '../forms.ts'
 import { needsInitializing, uninitialized } from '../needs.ts'
 import { Act, devicesMayMove, Form } from '../parts.tsx'
 import { Readings } from '../sparkline.tsx'
-import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, refusal, scope, state, ticks } from '../store.tsx'
+import { ask, bench, ends, ifState, isAllSimulated, isSilent, mayAdminister, now, refusal, scope, state, ticks } from '../store.tsx'
 import { clockMinutes, clockTime, deviceWords, duration, heatingWords, onPage, sentence, stopText } from '../words.ts'
 
 /** The capabilities of each device that were fetched. */
@@ -30,8 +30,16 @@ export function BenchScreen() {
         <h2>No device is configured yet</h2>
         <ol>
           <li>Plug the instruments into the computer of the bench.</li>
+          {mayAdminister.value && (
+            <li>
+              <a class="button main" href="#/bench/add">
+                Add a device
+              </a>
+            </li>
+          )}
           <li>
-            Type there: <code>{init}</code> It asks what is on each port and who carries labware, and writes the configuration.
+            {mayAdminister.value ? 'Or type' : 'Type'} there: <code>{init}</code> It asks what is on each port and who carries labware, and
+            writes the configuration.
           </li>
           <li>Come back to this page: it shows the devices.</li>
         </ol>
