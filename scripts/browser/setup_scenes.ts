@@ -64,11 +64,11 @@ export const setupChecks: Record<string, Check> = {
     await seen(page, /has no configuration file/)
     assert.equal(await button(page, 'Save').count(), 0)
     const { api_key } = await bench.ask('POST', '/api/keys', { name: 'hands on', scope: 'operate' })
-    await page.evaluate(`localStorage.setItem('benchd.api_key', ${JSON.stringify(api_key)})`)
-    await page.goto(`${bench.url}/#/system`)
-    await page.reload()
-    await seen(page, /need a key of scope admin/)
-    assert.equal(await page.getByRole('link', { name: 'Add a device' }).count(), 0)
+    const operator = await bench.open(`/#k=${api_key}`, { withKey: false })
+    await card(operator, 'shaker-1').waitFor()
+    await goTo(operator, 'system')
+    await seen(operator, /need a key of scope admin/)
+    assert.equal(await operator.getByRole('link', { name: 'Add a device' }).count(), 0)
   },
 }
 

@@ -46,7 +46,7 @@ function Adding({ ports, drivers, onLook }: { ports: readonly Port[]; drivers: D
   useEffect(() => {
     told.value = undefined
   }, [asked])
-  const hasLine = device?.transport !== undefined && device.transport.kind !== 'simulated'
+  const hasLine = its.place.value !== 'simulated' && its.place.value !== 'person'
   const tryIt = async () => {
     const { driver, transport, settings } = device!
     told.value = await ask('identifyInstrument', { path: { driver }, body: { transport, ...(settings && { settings }) } }, { quiet: true })
@@ -67,13 +67,15 @@ function Adding({ ports, drivers, onLook }: { ports: readonly Port[]; drivers: D
         <Text id="new-id" label="Id in commands and workflows" of={its.id} placeholder={its.suggested} />
         <Text id="new-name" label="Name for people" of={its.name} placeholder="optional" />
       </div>
-      {hasLine && <Told told={told.value} onUse={(driver) => (its.driver.value = driver)} />}
-      <div class="row actions">
-        {hasLine && <Act label="Try it" kind={told.value ? undefined : 'main'} why={mistake} onPress={tryIt} />}
-        {drivers.is_writable && (
-          <Act label="Save" kind={unproven ? undefined : 'main'} why={mistake ?? unproven} onPress={() => save(device!, told.value)} />
-        )}
-        {mistake && <span class="hint">{mistake}</span>}
+      <div class="foot">
+        {hasLine && <Told told={told.value} onUse={(driver) => (its.driver.value = driver)} />}
+        <div class="row actions">
+          {hasLine && <Act label="Try it" kind={told.value ? undefined : 'main'} why={mistake} onPress={tryIt} />}
+          {drivers.is_writable && (
+            <Act label="Save" kind={unproven ? undefined : 'main'} why={mistake ?? unproven} onPress={() => save(device!, told.value)} />
+          )}
+          {mistake && <span class="hint">{mistake}</span>}
+        </div>
       </div>
       {!drivers.is_writable && <AtShell drivers={drivers} device={device} />}
     </>
