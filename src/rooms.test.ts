@@ -71,7 +71,7 @@ const owners: Record<string, string[]> = {
   preact: ['src/web'],
   '@preact/signals': ['src/web'],
   uplot: ['src/web/chart'],
-  'jsonc-parser': ['src/cli/json_edit'],
+  'jsonc-parser': ['src/kit/json_edit'],
   '@dbos-inc/dbos-sdk': ['src/coordinator/journeys'],
   pg: ['src/coordinator/store'],
   '@nats-io/transport-node': ['src/fleet/wire', 'src/fleet/bounded_transport', 'src/testing/nats_accounts'],

@@ -1,8 +1,8 @@
 // A real service on the demo's bench, a real Chromium, and a list of checks to be run in it.
 
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
-import { checkConfig } from '../../src/config.ts'
+import { checkConfig, readConfig } from '../../src/config.ts'
 import { prepareDemo } from '../../src/examples/demo.ts'
 import { demoBench } from '../../src/examples/demo_bench.ts'
 import { handsBench } from '../../src/examples/hands.ts'
@@ -188,14 +188,27 @@ export async function openBench({ data_dir, ...more }: { data_dir?: string } & M
   }
 }
 
-type More = { hands?: object; devices?: readonly object[]; fleet?: object; time_scale?: number }
+type More = {
+  hands?: object
+  devices?: readonly object[]
+  fleet?: object
+  time_scale?: number
+  cameras?: readonly object[]
+  /** Whether the bench has a configuration file, in its data folder. */
+  has_file?: boolean
+}
 type Starting = More & { folder: string; port: number; safe: boolean }
 
-async function startBench({ folder, port, safe, hands, devices = [], ...more }: Starting): Promise<Service> {
+async function startBench({ folder, port, safe, hands, devices = [], has_file, ...more }: Starting): Promise<Service> {
   const listen = { host: '127.0.0.1', port }
   const withPerson = handsBench.devices.map((one) => (one.driver === 'person' ? { ...one, settings: hands } : one))
   const all = { ...demoBench, devices: [...(hands ? withPerson : demoBench.devices), ...devices], time_scale: 50, listen, ...more }
-  return startService(await checkConfig(all, 'the bench'), { data_dir: folder, log: silent, safe })
+  if (!has_file) return startService(await checkConfig(all, 'the bench'), { data_dir: folder, log: silent, safe })
+  const path = `${folder}/config.json`
+  if (!existsSync(path))
+    writeFileSync(path, `// The bench of the scene.\n${JSON.stringify({ ...all, listen: { ...listen, port: 0 } }, null, 2)}\n`)
+  const source = { path, read: () => readConfig(path) }
+  return startService(await readConfig(path), { data_dir: folder, log: silent, safe, source })
 }
 
 async function open(

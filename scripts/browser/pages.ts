@@ -17,6 +17,7 @@ import { peopleChecks } from './people_scenes.ts'
 import { reportChecks } from './report_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
+import { setupChecks } from './setup_scenes.ts'
 import { stopChecks } from './stop_scenes.ts'
 import { teachChecks } from './teach_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
@@ -31,6 +32,7 @@ const checks: Record<string, Check> = {
   ...cardChecks,
   ...deviceChecks,
   ...serviceChecks,
+  ...setupChecks,
   ...troubleChecks,
   ...stopChecks,
   ...handsChecks,

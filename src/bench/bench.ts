@@ -39,8 +39,7 @@ import { saysItsLength } from '../kit/json_lines.ts'
 import type { Log } from '../kit/log.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { Refusals } from '../kit/refusals.ts'
-import { messageOfPaused, messageOfStart } from '../notify/messages.ts'
-import { Notifier, type NotifierOptions } from '../notify/notifier.ts'
+import type { Notifier } from '../notify/notifier.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { taughtWay } from '../teachpoints/way.ts'
 import type { ByHand } from '../workflow/runs/by_hand.ts'
@@ -51,6 +50,8 @@ import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
 import { LateRuns } from './late_runs.ts'
+import { NewDevices } from './new_devices.ts'
+import { openNotifier, reportPaused } from './notifications.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
 import { Reloading, type Source } from './reloading.ts'
 import type { Runs } from './runs.ts'
@@ -65,6 +66,8 @@ export type Bench = {
   readonly config: Config
   /** Rereads the configuration file while the service runs. */
   reloading: Reloading
+  /** Adds devices to the configuration file. */
+  new_devices: NewDevices
   log: Log
   /** The folder of the state, and the file of the configuration if there is one. */
   places: { data_dir: string; config_path: string | undefined }
@@ -230,7 +233,24 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const about = () => aboutBench(bench, runs.handovers)
   const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report, about }))
   const places = { data_dir, config_path: source?.path }
-  const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
+  const new_devices = new NewDevices(reloading)
+  const shown = {
+    reloading,
+    new_devices,
+    log,
+    places,
+    version,
+    clock,
+    hub,
+    ledger,
+    registry,
+    teachpoints,
+    keys,
+    pairing,
+    idempotency,
+    audit,
+    refusals,
+  }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
   const bench = benchOf({ ...shown, ...hidden, backups, presets, notifier, fleet, long_requests, simulations, load, readings, notes })
   return bench
@@ -322,26 +342,6 @@ function takeOver(
     const details = settings.length ? `: ${settings.join(', ')}` : ''
     const text = `A reload of the configuration ${status.toLowerCase()} the device ${device_id}${details}`
     audit.note({ ...byService, what: `device ${device_id} ${status.toLowerCase()} by a reload${details}`, details: { text, device_id } })
-  }
-}
-
-/** Opens the notifier, which receives every event. Reports this start, unless it is the first one. */
-async function openNotifier(
-  hub: Hub,
-  { version, safe }: { version: string; safe: string | undefined },
-  options: NotifierOptions,
-): Promise<Notifier> {
-  const notifier = await Notifier.open(options)
-  if (hub.log.newest_us > 0) notifier.tell(messageOfStart(version, safe))
-  hub.registerSink(notifier)
-  return notifier
-}
-
-/** Reports the restored runs, each of which waits for a person. */
-function reportPaused(runs: LateRuns, notifier: Notifier, log: Log): void {
-  for (const message of runs.underWay.map(messageOfPaused)) {
-    log.warn(message.text)
-    notifier.tell(message)
   }
 }
 

@@ -46,6 +46,11 @@ export class Reloading {
     this.#certificate = options.certificate
   }
 
+  /** The path of the configuration file; undefined without one. */
+  get path(): string | undefined {
+    return this.#options.source?.path
+  }
+
   /** The configuration in force. */
   get config(): Config {
     return this.#config

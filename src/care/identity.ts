@@ -6,7 +6,7 @@ import { driverNames, drivers } from '../../drivers/index.ts'
 import { unlikeDriver } from '../../drivers/transports/exchange.ts'
 import { thisComputer } from '../../drivers/transports/hardware.ts'
 import type { Identity } from '../devices/device.ts'
-import { LabError } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep, systemClock } from '../kit/clock.ts'
 
 /** The time limit; some instruments are deaf for a while after their port was opened. */
@@ -17,8 +17,12 @@ type Taught = { [Member in keyof Identity]?: string | null | undefined }
 
 /** The error of an instrument whose answers are not those of its driver. */
 export class WrongInstrument extends LabError {
-  constructor(message: string, options?: { cause: unknown }) {
-    super('device_failed', message, options)
+  /** The drivers whose instruments answer so. */
+  readonly fitting: readonly string[]
+
+  constructor(message: string, { fitting, cause }: { fitting: readonly string[]; cause: unknown }) {
+    super('device_failed', message, { cause })
+    this.fitting = fitting
   }
 }
 
@@ -77,11 +81,31 @@ async function wrong(heard: string, cause?: unknown): Promise<WrongInstrument> {
   const words = fitting.length
     ? `${said}, as an instrument of the driver ${fitting.join(' or ')} does; see that the driver and the port are the right ones`
     : `${said}, and ${unlikeDriver}`
-  return new WrongInstrument(words, { cause })
+  return new WrongInstrument(words, { fitting, cause })
 }
 
 function signatureOf(driver: AnyDriver): RegExp | undefined {
   return 'signature' in driver ? driver.signature : undefined
+}
+
+/** The outcome of a question for the identity. `fitting`: an instrument answers, not as one of the driver but as one of these. */
+export type Told = { identity: Identity | null; words: string; fitting?: readonly string[] | undefined }
+
+/** Identifies the instrument as `askWhoItIs` does, and words the outcome, also of a failure. Never rejects. */
+export async function toldBy(device: Parameters<typeof askWhoItIs>[0], ask = askWhoItIs): Promise<Told> {
+  try {
+    const identity = await ask(device)
+    return {
+      identity,
+      words: identity ? `asked the device: ${identityInWords(identity)}` : 'it does not say who it is before it is initialized',
+    }
+  } catch (error) {
+    return {
+      identity: null,
+      words: `it was asked who it is, and: ${messageOf(error)}`,
+      fitting: error instanceof WrongInstrument ? error.fitting : undefined,
+    }
+  }
 }
 
 /** Lists the differences from the configured identity, such as `serial number "4712" instead of "4711"`. */

@@ -3,11 +3,11 @@
 import type { Config } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
+import { withValue } from '../kit/json_edit.ts'
 import { replaceFile } from '../kit/replace_file.ts'
 import { ask } from './client.ts'
 import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
-import { withValue } from './json_edit.ts'
 import type { LocalService } from './local_service.ts'
 import { howToRestart, isOf, type Reload, reload, todo } from './reload.ts'
 

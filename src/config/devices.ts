@@ -42,6 +42,17 @@ function hostOf(host: string): string {
   return thisComputer.test(name) ? 'localhost' : name
 }
 
+function nameOf(transport: Transport): string {
+  return transport.kind === 'serial' ? transport.path : 'host' in transport ? `${transport.host?.toLowerCase()}:${transport.port}` : ''
+}
+
+/** Returns a name that is equal for two transports at one port; undefined for a transport without a port. */
+export async function portOf(transport: Transport | undefined): Promise<string | undefined> {
+  if (transport?.kind === 'tcp') return `${hostOf(transport.host)}:${transport.port}`
+  if (transport?.kind !== 'serial') return undefined
+  return realpath(transport.path).catch(() => transport.path)
+}
+
 /** Two devices on one port would change each other's settings before the lock of the port is even tried. */
 export async function doublesIn(devices: readonly ReadDevice[]): Promise<string[]> {
   const mistakes: string[] = []
@@ -51,11 +62,10 @@ export async function doublesIn(devices: readonly ReadDevice[]): Promise<string[
     const { device_id, transport } = device
     if (ids.has(device_id)) mistakes.push(`two devices are called ${device_id}; give each an id of its own`)
     ids.add(device_id)
-    if (transport?.kind !== 'serial' && transport?.kind !== 'tcp') continue
-    const named = transport.kind === 'tcp' ? `${transport.host.toLowerCase()}:${transport.port}` : transport.path
-    const port = transport.kind === 'tcp' ? `${hostOf(transport.host)}:${transport.port}` : await realpath(named).catch(() => named)
+    const port = await portOf(transport)
+    if (port === undefined) continue
     const other = ports.get(port)
-    if (other !== undefined) mistakes.push(`${other} and ${device_id} are on one port, ${named}; see which of them is there`)
+    if (other !== undefined) mistakes.push(`${other} and ${device_id} are on one port, ${nameOf(transport!)}; see which of them is there`)
     else ports.set(port, device_id)
   }
   return mistakes

@@ -12,23 +12,27 @@ import { Notify } from './notify.ts'
 
 /** Words that stand where a device's id would stand in the paths of the teachpoints, and those that JavaScript keeps for itself. */
 const takenIds = ['bulk', 'export', 'constructor', 'prototype', '__proto__']
-const DeviceId = v.pipe(
+export const DeviceId = v.pipe(
   Id,
   v.check((id) => !takenIds.includes(id), 'this id would collide with a path of the API; take another'),
 )
 
 const TcpPort = Whole(1, 65535)
 
+export const SerialTransport = v.strictObject({
+  kind: v.literal('serial'),
+  path: described(v.pipe(v.string(), v.nonEmpty()), 'The port, best by its name below /dev/serial/by-id'),
+})
+export const TcpTransport = v.strictObject({
+  kind: v.literal('tcp'),
+  host: described(Host, 'Name or address of the box that has the serial line'),
+  port: described(TcpPort, 'TCP port of the line on that box'),
+})
+export const SimulatedTransport = v.strictObject({ kind: v.literal('simulated') })
+
 const Transport = v.variant('kind', [
-  v.strictObject({
-    kind: v.literal('serial'),
-    path: described(v.pipe(v.string(), v.nonEmpty()), 'The port, best by its name below /dev/serial/by-id'),
-  }),
-  v.strictObject({
-    kind: v.literal('tcp'),
-    host: described(Host, 'Name or address of the box that has the serial line'),
-    port: described(TcpPort, 'TCP port of the line on that box'),
-  }),
+  SerialTransport,
+  TcpTransport,
   v.strictObject({ kind: v.literal('pins') }),
   v.strictObject({
     kind: v.literal('bridge'),
@@ -48,13 +52,19 @@ const Transport = v.variant('kind', [
       false,
     ),
   }),
-  v.strictObject({ kind: v.literal('simulated') }),
+  SimulatedTransport,
 ])
 export type Transport = v.InferOutput<typeof Transport>
 
 const bridgeNames = Object.keys(bridges) as BridgeName[]
 
 const Bound = v.strictObject({ min: v.optional(v.pipe(v.number(), v.finite())), max: v.optional(v.pipe(v.number(), v.finite())) })
+
+export const ExpectedIdentity = v.strictObject({
+  model: v.optional(described(v.string(), 'Model that the instrument must report; it is written down by `benchd devices add`')),
+  serial_number: v.optional(described(v.string(), 'Serial number that the instrument must report')),
+  firmware_version: v.optional(described(v.string(), 'Firmware version that the instrument must report')),
+})
 
 export const DeviceConfig = v.strictObject({
   device_id: described(DeviceId, 'Its name in the API, in commands and in workflows: letters, digits, `-` and `_`'),
@@ -74,14 +84,7 @@ export const DeviceConfig = v.strictObject({
     'halt',
   ),
   identity: v.optional(
-    described(
-      v.strictObject({
-        model: v.optional(described(v.string(), 'Model that the instrument must report; it is written down by `benchd devices add`')),
-        serial_number: v.optional(described(v.string(), 'Serial number that the instrument must report')),
-        firmware_version: v.optional(described(v.string(), 'Firmware version that the instrument must report')),
-      }),
-      'The identity that the instrument told when it was added; another instrument is refused',
-    ),
+    described(ExpectedIdentity, 'The identity that the instrument told when it was added; another instrument is refused'),
     {},
   ),
 })

@@ -11,6 +11,8 @@ export const auditWords: Readonly<Record<string, Words>> = {
   ...{ clearDeviceFault: 'Cleared|clear the fault of {device_id}', releaseDevice: 'Released|release {device_id}' },
   ...{ putDeviceNote: 'Wrote|write the note about {device_id}', deleteDeviceNote: 'Deleted|delete the note about {device_id}' },
   ...{ putDevicePhoto: 'Stored|store a photo of {device_id}', deleteDevicePhoto: 'Deleted|delete the photo of {device_id}' },
+  addDevice: 'Added|add the device {device_id} to the configuration[, driver {driver}]',
+  identifyInstrument: 'Asked|ask which instrument of the driver {driver} is at a port',
   leaseDevice: 'Reserved|reserve {device_id}[ for {ttl_s} s][: {note}]',
   putPreset: 'Saved|save the preset {preset} for {operation} of {device_id}',
   deletePreset: 'Deleted|delete the preset {preset} for {operation} of {device_id}',

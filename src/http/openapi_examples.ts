@@ -81,6 +81,11 @@ export const examples: Record<string, Example> = {
   deletePreset: { parameters: { operation: 'shake', preset: 'gentle' } },
   putDeviceNote: { body: { text: 'Belt replaced in May; squeaks above 2,000 rpm' } },
   leaseDevice: { body: { owner: 'Night shift', note: 'belt is off', ttl_s: 3600 } },
+  identifyInstrument: {
+    parameters: { driver: 'bioshake' },
+    body: { transport: { kind: 'serial', path: '/dev/serial/by-id/usb-FTDI_A50285BI-if00-port0' } },
+  },
+  addDevice: { body: { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'simulated' } } },
   createBackup: { body: { with_keys: false, with_events: false } },
   rotateKey: { body: { overlap_s: 3600 } },
   setSimulatedFault: { body: { fault: 'no_reply', after: 5 } },

@@ -11,6 +11,7 @@ import { eventRoutes } from './events.ts'
 import { fleetRoutes } from './fleet.ts'
 import { keyRoutes } from './keys.ts'
 import { metricRoutes } from './metrics.ts'
+import { newDeviceRoutes } from './new_devices.ts'
 import { notifyRoutes } from './notify.ts'
 import { operationRoutes } from './operations.ts'
 import { presetRoutes } from './presets.ts'
@@ -24,6 +25,7 @@ type Rooms = Omit<Bench, 'runs'>
 
 export const serviceRoutes: readonly Route<Rooms>[] = [
   ...deviceRoutes,
+  ...newDeviceRoutes,
   ...deviceCommandRoutes,
   ...deviceNoteRoutes,
   ...operationRoutes,

@@ -1,6 +1,6 @@
 // Replaces a file that people edit, and keeps the old one beside it.
 
-import { chmod, chown, link, readFile, realpath, rename, stat } from 'node:fs/promises'
+import { access, chmod, chown, constants, link, readFile, realpath, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 import { errnoOf, remove, storageError, syncFolder, writeSynced } from './durable.ts'
@@ -17,6 +17,19 @@ export async function replaceFile(path: string, text: Content, { before, now = n
   // Replaces the target of a link.
   const real = await realpath(path)
   return inTurn(dirname(real), () => replaced(path, real, text, { before, now }))
+}
+
+/** Whether this process may replace the file: write in its folder, and set its owner and rights. */
+export async function mayReplace(path: string): Promise<boolean> {
+  try {
+    const real = await realpath(path)
+    await access(real, constants.W_OK)
+    await access(dirname(real), constants.W_OK)
+    const { uid } = await stat(real)
+    return process.geteuid?.() === 0 || uid === process.geteuid?.()
+  } catch {
+    return false
+  }
 }
 
 async function replaced(path: string, real: string, text: Content, { before, now }: Required<Replacing>): Promise<string> {

@@ -57,6 +57,7 @@ const below = new Map<string, { under: string; show: Show }>([
   ['lab', { under: 'system', show: of(more, ({ LabScreen }) => <LabScreen />) }],
   ['devices', { under: 'bench', show: of(device, ({ DeviceScreen }, id) => <DeviceScreen key={id} device_id={id ?? ''} />) }],
   ['system/who', { under: 'system', show: of(more, ({ WhoScreen }) => <WhoScreen />) }],
+  ['bench/add', { under: 'bench', show: of(more, ({ AddDeviceScreen }) => <AddDeviceScreen />) }],
 ])
 
 export function App() {

@@ -92,6 +92,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/pass with a key of scope admin and X-Override: true/g, 'ask an admin'],
   [/say what was read as "barcode"/, 'type what was read'],
   [/teach them: POST \/api\/teachpoints\/bulk\b/g, 'teach them on the screen Teach'],
+  [/(?:then |first )?POST \/api\/system\/reload/g, 'press “Reload” on the screen System'],
   [/GET \/api\/system\/doctor\b/g, '“Run the doctor” on the screen System'],
   [/repeat the request with a key of scope admin to see the mistake/, 'enter a key of scope admin to see the mistake'],
   [/; \/api\/lab\/(journeys|tasks) shows [\w ]+/g, ''],

@@ -1,15 +1,16 @@
 // `benchd devices add|set|remove`: the devices of the configuration file, whose comments stay.
 
 import type { LineTransport } from '../../../drivers/attach.ts'
+import type { Told } from '../../care/identity.ts'
+import { devicesIn, withDevice } from '../../config/new_device.ts'
 import type { Config } from '../../config.ts'
 import type { Identity } from '../../devices/device.ts'
 import { messageOf } from '../../errors.ts'
 import { readText } from '../../kit/files.ts'
-import { parseJsonWithComments } from '../../kit/json.ts'
+import { withoutValue, withValue } from '../../kit/json_edit.ts'
 import { command, type OptionValues } from '../command.ts'
 import { again, checked, literal, withDeep, written } from '../config_file.ts'
 import { CliError } from '../exit.ts'
-import { withoutValue, withValue } from '../json_edit.ts'
 import { type LocalService, serviceOn } from '../local_service.ts'
 import { configPath, dataDir } from '../places.ts'
 import { print } from '../table.ts'
@@ -44,11 +45,11 @@ const add = command({
     }
     const device = { device_id: id, driver, ...(name !== undefined && { name }), ...(port && { transport: transportOf(port) }) }
     const at = ['devices', file.devices.length]
-    const plain = settings(file.isListed ? withValue(file.text, at, device) : withValue(file.text, ['devices'], [device]), at, options.set)
+    const plain = settings(withDevice(file.text, device), at, options.set)
     const config = await checked(plain, file.path)
     if (driver === 'person') return stored(options, file, { id, text: plain, said: nextForPerson(id) })
     const said = options['no-ask'] ? undefined : await whoIs(id, config, file.service)
-    if (said?.isWrong) throw new CliError('failed', `nothing was changed: ${said.words}; to add the device all the same: --no-ask`)
+    if (said?.fitting) throw new CliError('failed', `nothing was changed: ${said.words}; to add the device all the same: --no-ask`)
     const text = said?.identity ? await taught(plain, at, said.identity) : plain
     return stored(options, file, { id, text, said: said?.words })
   }),
@@ -105,24 +106,19 @@ type File = {
   path: string
   text: string
   devices: { device_id?: unknown }[]
-  /** Whether the file has the member `devices`. */
-  isListed: boolean
   service: LocalService
 }
 
 async function opened(options: OptionValues<typeof fileOptions>): Promise<File> {
   const path = configPath(options.config)
   const text = await readText(path)
-  const { devices } = parsed(text, path)
-  return { path, text, devices: devices ?? [], isListed: devices !== undefined, service: await serviceOn(dataDir(options['data-dir'])) }
+  const devices = devicesOf(text, path)
+  return { path, text, devices, service: await serviceOn(dataDir(options['data-dir'])) }
 }
 
-/** Parses the file as far as it can be: faults are reported with their places once it is changed. */
-function parsed(text: string, path: string): { devices?: { device_id?: unknown }[] } {
+function devicesOf(text: string, path: string): File['devices'] {
   try {
-    const content = parseJsonWithComments(text, path) as { devices?: unknown } | null
-    const { devices } = content ?? {}
-    return { ...(Array.isArray(devices) && { devices: devices as object[] }) }
+    return devicesIn(text, path)
   } catch (error) {
     throw new CliError('config', messageOf(error), { cause: error })
   }
@@ -148,29 +144,21 @@ function settings(text: string, at: readonly (string | number)[], given: readonl
   }, text)
 }
 
-/** `isWrong`: an instrument answers, and not as one of the driver does. */
-type Said = { identity: Identity | null; words: string; isWrong?: boolean }
-
 /**
  * Asks the instrument who it is, with questions only; a port that a service has is left to that. Returns undefined for a device that cannot
  * say it.
  */
-async function whoIs(id: string, { devices }: Config, service: LocalService, { isMoved = false } = {}): Promise<Said | undefined> {
+async function whoIs(id: string, { devices }: Config, service: LocalService, { isMoved = false } = {}): Promise<Told | undefined> {
   const device = devices.find(({ device_id }) => device_id === id)
   if (device?.kind !== 'driven') return undefined
   const { transport } = device
   if (transport.kind !== 'serial' && transport.kind !== 'tcp') return undefined
-  const { askWhoItIs, identityInWords, WrongInstrument } = await import('../../care/identity.ts')
-  try {
+  const { askWhoItIs, toldBy } = await import('../../care/identity.ts')
+  return toldBy({ ...device, transport }, async (asked) => {
     const known = await asService(isMoved ? undefined : id, transport, service)
-    if (known === null)
-      return { identity: null, words: `the service has the port, and has not heard yet who it is; try again when ${id} is connected` }
-    const identity = known ?? (await askWhoItIs({ ...device, transport }))
-    if (!identity) return { identity, words: 'it does not say who it is before it is initialized' }
-    return { identity, words: `asked the device: ${identityInWords(identity)}` }
-  } catch (error) {
-    return { identity: null, words: `it was asked who it is, and: ${messageOf(error)}`, isWrong: error instanceof WrongInstrument }
-  }
+    if (known === null) throw new Error(`the service has the port, and has not heard yet who it is; try again when ${id} is connected`)
+    return known ?? askWhoItIs(asked)
+  })
 }
 
 /**

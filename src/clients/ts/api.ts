@@ -90,7 +90,7 @@ export type WorkflowAction = { do: string; name?: string; on_failure?: 'PAUSE' |
 
 export type WorkflowMethod = Array<WorkflowAction> | { actions: Array<WorkflowAction>; on_start?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }>; on_end?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }> }
 
-export type Incident = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; timestamp: number } | null; solved?: { by: string; timestamp: number; text: string } }
+export type Incident = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; operator?: string; timestamp: number } | null; solved?: { by: string; operator?: string; timestamp: number; text: string } }
 
 export type CustomEventContext = { execution_id: string; workflow_name: string; thread_id: string | null; group_id: string | null; event_name: string; value: string | null; data: Record<string, unknown> }
 
@@ -138,6 +138,16 @@ export type GetDeviceReadingResponse = { device_id: string; reading: string; val
 
 export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
 
+export type ListDriversResponse = { config_file: string | null; is_writable: boolean; drivers: Array<{ driver: string; instrument: string; type: string; is_tcp: boolean; models: Array<string>; model: string | null }> }
+
+export type IdentifyInstrumentRequest = { transport: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port: number }; settings?: Record<string, unknown> }
+
+export type IdentifyInstrumentResponse = { identity: Identity | null; expected: { model?: string; serial_number?: string; firmware_version?: string } | null; message: string; is_wrong: boolean; fitting_drivers: Array<string> }
+
+export type AddDeviceRequest = { device_id: string; driver: 'bioshake' | 'ika_shaker' | 'opentrons_heater_shaker' | 'inheco_incubator_shaker' | 'bigbear' | 'ohaus_endeavor' | 'a4s' | 'plateloc' | 'alps' | 'ultraseal' | 'xpeel' | 'vspin' | 'gpio_shaker' | 'gpio_sealer' | 'arm' | 'precise_flex' | 'person'; name?: string; transport?: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port: number } | { kind: "simulated" }; settings?: Record<string, unknown>; identity?: { model?: string; serial_number?: string; firmware_version?: string } }
+
+export type AddDeviceResponse = { success: boolean; message: string; device_id: string; config_file: string; old_copy: string; in_force: boolean }
+
 export type Nothing = Record<string, never>
 
 export type ShakeDeviceRequest = { speed: number; duration: number }
@@ -166,7 +176,7 @@ export type PutDeviceNoteResponse = { text: string; by: string; at: number }
 
 export type PutDevicePhotoResponse = { media_type: 'image/jpeg' | 'image/png' | 'image/webp'; bytes: number; sha256: string }
 
-export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown; text: string; by_name: string | null }>; next: string | null }
+export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; operator?: string; data?: unknown; text: string; by_name: string | null }>; next: string | null }
 
 export type GetUsageResponse = { usage: Array<{ device_id: string; operation: string; times: number; params: Record<string, unknown> }> }
 
@@ -317,6 +327,8 @@ export const modeWords: Readonly<Record<SubmissionRequest['run_mode'], string>> 
 export type Operations = {
   /** List connected devices */
   listDevices: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListDevicesResponse }
+  /** Add a device to the configuration, and take it up without a restart */
+  addDevice: { path: Record<string, never>; query: Record<string, never>; body: AddDeviceRequest; answer: AddDeviceResponse }
   /** Get device info */
   getDevice: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: DeviceInfo }
   /** List the capabilities of all devices */
@@ -335,6 +347,10 @@ export type Operations = {
   getDeviceReading: { path: { device_id: string; reading: string }; query: Record<string, never>; body: undefined; answer: GetDeviceReadingResponse }
   /** Get the last words between the device and the service, as they went over the wire */
   getDeviceWire: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceWireResponse }
+  /** List the drivers of instruments on a line, and whether a device can be added */
+  listDrivers: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListDriversResponse }
+  /** Ask the instrument at a port who it is, by a driver */
+  identifyInstrument: { path: { driver: string }; query: Record<string, never>; body: IdentifyInstrumentRequest; answer: IdentifyInstrumentResponse }
   /** Initialize the device; it may move */
   initializeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Shake */
@@ -612,6 +628,7 @@ export type Operations = {
 /** Where each operation is. */
 export const operations = {
   listDevices: ['GET', '/api/devices'],
+  addDevice: ['POST', '/api/devices'],
   getDevice: ['GET', '/api/devices/{device_id}'],
   listCapabilities: ['GET', '/api/capabilities'],
   getDeviceCapabilities: ['GET', '/api/devices/{device_id}/capabilities'],
@@ -621,6 +638,8 @@ export const operations = {
   getDeviceReadings: ['GET', '/api/devices/{device_id}/readings'],
   getDeviceReading: ['GET', '/api/devices/{device_id}/readings/{reading}'],
   getDeviceWire: ['GET', '/api/devices/{device_id}/wire'],
+  listDrivers: ['GET', '/api/drivers'],
+  identifyInstrument: ['POST', '/api/drivers/{driver}/identify'],
   initializeDevice: ['POST', '/api/devices/{device_id}/initialize'],
   shakeDevice: ['POST', '/api/devices/{device_id}/shake'],
   centrifugeDevice: ['POST', '/api/devices/{device_id}/centrifuge'],

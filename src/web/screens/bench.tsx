@@ -6,7 +6,7 @@ import { DeviceCard } from '../device_card.tsx'
 import { uninitialized } from '../needs.ts'
 import { opened, useCapabilities } from '../operations.tsx'
 import { Act, devicesMayMove } from '../parts.tsx'
-import { ask, ifState, refusal, state } from '../store.tsx'
+import { ask, ifState, mayAdminister, refusal, state } from '../store.tsx'
 
 export function BenchScreen() {
   useCapabilities()
@@ -23,8 +23,16 @@ export function BenchScreen() {
         <h2>No device is configured yet</h2>
         <ol>
           <li>Plug the instruments into the computer of the bench.</li>
+          {mayAdminister.value && (
+            <li>
+              <a class="button main" href="#/bench/add">
+                Add a device
+              </a>
+            </li>
+          )}
           <li>
-            Type there: <code>{init}</code> It asks what is on each port and who carries labware, and writes the configuration.
+            {mayAdminister.value ? 'Or type' : 'Type'} there: <code>{init}</code> It asks what is on each port and who carries labware, and
+            writes the configuration.
           </li>
           <li>Come back to this page: it shows the devices.</li>
         </ol>

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Operations } from '../../clients/ts/benchd.ts'
 import { Block, Empty, useAnswer } from '../parts.tsx'
+import { mayAdminister } from '../store.tsx'
 
 type Port = Operations['listPorts']['answer']['ports'][number]
 
@@ -48,6 +49,11 @@ export function Ports() {
         >
           {identifying.value ? 'Cancel' : 'Identify'}
         </button>
+        {mayAdminister.value && (
+          <a class="button plain" href="#/bench/add">
+            Add a device
+          </a>
+        )}
         <p role="status">{identified.value}</p>
       </div>
       {ports.length === 0 ? (

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { parseJsonWithComments } from '../kit/json.ts'
+import { parseJsonWithComments } from './json.ts'
 import { withoutValue, withValue } from './json_edit.ts'
 
 const kept = `{

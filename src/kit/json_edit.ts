@@ -1,7 +1,7 @@
 // Changes single values of a JSON text with comments, and keeps all other bytes.
 
 import { findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
-import { parseJsonWithComments } from '../kit/json.ts'
+import { parseJsonWithComments } from './json.ts'
 
 /** A path of member names and array indexes. */
 type Path = readonly (string | number)[]
