@@ -31,7 +31,10 @@ const client = join(top, 'src/clients/ts')
 await bundled({ input: join(client, 'benchd.ts'), minify: false }, join(clients, 'benchd.js'))
 // In one file, so that it is fetched with one request: the types stand behind the code.
 const [code, streams, api] = ['benchd.ts', 'streams.ts', 'api.ts'].map((file) => readFileSync(join(client, file), 'utf8'))
-const withoutImports = `${code}\n${streams}`.replaceAll(/^(import [^;]*?|export (type )?(\*|\{ \w+ \})) from '\.\/(api|streams)\.ts'\n/gms, '')
+const withoutImports = `${code}\n${streams}`.replaceAll(
+  /^(import [^;]*?|export (type )?(\*|\{ \w+ \})) from '\.\/(api|streams)\.ts'\n/gms,
+  '',
+)
 if (/'\.\/\w+\.ts/.test(withoutImports))
   throw new Error('the TypeScript client imports its types in a way that scripts/web.mjs does not know')
 writeFileSync(join(clients, 'benchd.ts'), `${withoutImports}\n${api}`)
