@@ -78,12 +78,16 @@ const demo = command({
     const folder = named ? dataDir(named) : await makeThrowAwayFolder('benchd-demo')
     try {
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
+      const words = log(process.stdout, true)
+      // Before the welcome, only trouble is worth a line.
+      let isWelcome = false
       const greet = async (service: Service) => {
         const api_key = await prepareDemoAgain(service.bench, bench)
         const folderKept = named ? folder : undefined
         process.stdout.write(asTyped(welcome({ url: service.url, api_key, rooms: service.bench, folder: folderKept, bench })))
+        isWelcome = true
       }
-      const code = await serveUntilSignalled(config, folders, greet, log(process.stdout, true))
+      const code = await serveUntilSignalled(config, folders, greet, { ...words, info: (message) => isWelcome && words.info(message) })
       return ending(code)
     } finally {
       if (!named) await removeFolder(folder)

@@ -124,7 +124,7 @@ test('a submission names its run', async (t) => {
   const bench = await openTestBench(t)
   const { body } = await bench.ask('POST', '/api/submissions', { json: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM' } })
   const { execution_id } = body as { execution_id: string }
-  const text = `Submitted seal-and-spin in mode PURE_SIM as run ${execution_id.slice(0, 8)}`
+  const text = `Submitted seal-and-spin (Plan only) as run ${execution_id.slice(0, 8)}`
   t.match((await newest(bench)).at(-1), { text, outcome: 'accepted', execution_id })
 })
 
