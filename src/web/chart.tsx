@@ -1,7 +1,7 @@
 // A chart of the values of one unit over time, drawn by uPlot.
 
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { type Lines, type Mark, moved, type Span, summaryOf, zoomed } from './chart_data.ts'
 import { clockTime } from './words.ts'
@@ -67,7 +67,7 @@ export function Chart(props: Props) {
           </span>
         ))}
       </figcaption>
-      <div ref={holder} role="img" aria-label={summaryOf(lines)} />
+      <div ref={holder} role="img" aria-label={useMemo(() => summaryOf(lines), [lines])} />
       <p class="hint at-cursor">{said.value}</p>
     </figure>
   )

@@ -27,26 +27,29 @@ export function valuesOf({ temperature, target, others = {} }: Reading): [name: 
  * them would spoil the scale of a chart.
  */
 export function linesOf(readings: readonly Reading[], gap_s: number): Lines[] {
+  const rows = readings.map(valuesOf)
   const names = new Map<string, string>()
-  for (const reading of readings) for (const [name, { unit }] of valuesOf(reading)) names.set(name, unit)
+  for (const row of rows) for (const [name, { unit }] of row) names.set(name, unit)
   return [...new Set(names.values())].map((unit) => {
     const its = [...names].flatMap(([name, of]) => (of === unit ? [name] : []))
     const lines: Lines = { unit, names: its, at: [], values: its.map(() => []), targets: its.map(() => []) }
-    let last: number | undefined
-    for (const reading of readings) {
-      if (last !== undefined && reading.at - last > gap_s) add(lines, (last + reading.at) / 2, new Map())
-      add(lines, reading.at, new Map(valuesOf(reading)))
-      last = reading.at
+    for (const [n, { at }] of readings.entries()) {
+      const last = readings[n - 1]?.at ?? at
+      if (at - last > gap_s) add(lines, (last + at) / 2, [])
+      add(lines, at, rows[n]!)
     }
     return lines
   })
 }
 
-function add({ names, at, values, targets }: Lines, moment: number, row: ReadonlyMap<string, Value>): void {
-  at.push(moment)
-  for (const [n, name] of names.entries()) {
-    values[n]!.push(finite(row.get(name)?.value))
-    targets[n]!.push(finite(row.get(name)?.target))
+function add({ names, at, values, targets }: Lines, moment: number, row: readonly [string, Value][]): void {
+  const n = at.push(moment) - 1
+  for (const one of [...values, ...targets]) one.push(null)
+  for (const [name, { value, target }] of row) {
+    const its = names.indexOf(name)
+    if (its < 0) continue
+    values[its]![n] = finite(value)
+    targets[its]![n] = finite(target)
   }
 }
 

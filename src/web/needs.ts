@@ -121,6 +121,10 @@ function threads(state: State): Need[] {
   const { thread, run, step } = state
   // The answer to a task says where the labware of its thread is.
   const tasked = new Set(Object.values(step).flatMap(({ move, thread_id }) => (move ? [thread_id] : [])))
+  // Found once, since a bench may have a thousand threads and as many plates.
+  const lostBy = new Map(
+    Object.values(state.labware).flatMap((known) => (known.remedy === null ? [] : [[known.thread_id, known] as const])),
+  )
   return Object.values(thread).flatMap((one): Need[] => {
     if (tasked.has(one.thread_id)) return []
     const { thread_id, thread_name, execution_id, status, decisions, since, position, waiting, device: at } = one
@@ -131,7 +135,7 @@ function threads(state: State): Need[] {
     const headers = { 'If-State': status }
     const its = instrumentOf(one, state)
     // The labware is lost: its move was cut off, and nobody has said where it is.
-    const lost = Object.values(state.labware).find((known) => known.thread_id === thread_id && known.remedy !== null)
+    const lost = lostBy.get(thread_id)
     if (lost) return [lostNeed(one, lost)]
     if (decisions.length > 0) {
       const elsewhere = one.retry_on.map((on) => ({

@@ -1,7 +1,7 @@
 // The charts of a device: every reading of an hour, a day or a run, with operations, faults and stops.
 
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import type { Bench, Operations, Reading } from '../../clients/ts/benchd.ts'
 import { Chart } from '../chart.tsx'
 import { csvOf, linesOf, type Mark, moved, type Span, valuesOf, zoomed } from '../chart_data.ts'
@@ -34,9 +34,10 @@ export function DeviceCharts({ device_id, operations }: Props) {
   const readings = useReadings(device_id, run?.execution_id, zoom.value ?? (spans[chosen.value] ? { min: whole.min } : whole))
   const events = useMarks(device_id)
   const shown = zoom.value ?? whole
-  const spread_s = ((zoom.value ? zoom.value.max - zoom.value.min : whole.max - whole.min) / most) * 6
-  const lines = linesOf(readings.value, Math.max(gap_s, spread_s))
-  const marks = [...operations.map(markOf), ...events.value]
+  const apart_s = Math.max(gap_s, ((shown.max - shown.min) / most) * 6)
+  // Not again at each second, since a day has thousands of readings.
+  const lines = useMemo(() => linesOf(readings.value, apart_s), [readings.value, Math.round(apart_s)])
+  const marks = useMemo(() => [...operations.map(markOf), ...events.value], [operations, events.value, present])
   const change = (span: Span) => {
     zoom.value = span.max - span.min >= (whole.max - whole.min) * 0.999 ? undefined : span
   }
