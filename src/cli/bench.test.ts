@@ -28,7 +28,7 @@ test('status has on one screen the service, the disk, the devices, open runs and
   t.match({ code, stderr }, { code: 0, stderr: '' })
   t.match(stdout, /^benchd \d+\.\d+\.\d+ {2}(ok|degraded.*) {2}up \d+:\d\d {2}system\ndisk [\d.]+ GB free of [\d.]+ GB/)
   t.match(stdout, /\n\nID +TYPE +NAME +STATE\nshaker-1 +shaker +Plate shaker +\w+ \(simulated\)\n/)
-  t.match(stdout, new RegExp(`\n${id.slice(0, 8)} +patient +LIVE +needs a person +20`))
+  t.match(stdout, new RegExp(`\n${id.slice(0, 8)} +patient +On the bench +needs a person +20`))
   t.match(stdout, new RegExp(`\n${step} +20\\S+ +look at the plate\nwhen done: benchd runs confirm STEP`))
   t.match(await json('status'), {
     health: { version: String, reasons: Array },
@@ -54,10 +54,13 @@ test('a fault stands behind the columns, and status names the threads that wait 
   )
   for (const { incident_id } of (await json<{ incidents: { incident_id: string }[] }>('incidents', 'list')).incidents)
     await run('incidents', 'ack', incident_id)
-  t.match((await run('runs', 'list')).stdout, /patient +LIVE +needs a person +1 /)
+  t.match((await run('runs', 'list')).stdout, /patient +On the bench +needs a person +1 /)
   const { stdout } = await run('status')
-  t.match(stdout, /patient +LIVE +needs a person/)
-  t.match(stdout, /RUN +WAITING +STATUS +SINCE +WHY\n\w{8} +plate +PAUSED +20\S+ +.*shaker-1.*\nwhat to do: (npx )?benchd runs why RUN/)
+  t.match(stdout, /patient +On the bench +needs a person/)
+  t.match(
+    stdout,
+    /RUN +WAITING +STATUS +SINCE \(\S+\) +WHY\n\w{8} +plate +PAUSED +20\S+ +.*shaker-1.*\nwhat to do: (npx )?benchd runs why RUN/,
+  )
   t.match(
     (await run('devices', 'list')).stdout,
     /STATE +FAULT\nshaker-1 +shaker +Plate shaker +\w+ \(may still be on; simulated\) +shaker-1: no reply/,
@@ -70,7 +73,7 @@ test('top prints one picture where there is no terminal, and it fits one where t
   t.match(stdout, new RegExp(`to do: look at the plate {2}\\(when done: benchd runs confirm ${step}\\)`))
   t.match(
     stdout,
-    new RegExp(`patient {2}LIVE {2}needs a person {2}${id.slice(0, 8)}\nTHREAD +STATUS +WHERE +WAITS FOR\nplate +\\w+ +pad_1`),
+    new RegExp(`patient {2}On the bench {2}needs a person {2}${id.slice(0, 8)}\nTHREAD +STATUS +WHERE +WAITS FOR\nplate +\\w+ +pad_1`),
   )
   const view = await json<View>('top')
   for (const size of [

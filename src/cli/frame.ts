@@ -2,10 +2,10 @@
 
 import { asTyped } from '../kit/as_typed.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../workflow/snapshot.ts'
-import { modeText } from '../workflow/state/modes.ts'
 import { atShell } from './at_shell.ts'
 import type { Shown } from './bench.ts'
 import { deviceTable } from './devices/shown.ts'
+import { modeText } from './run_modes.ts'
 import { stateOf, threadRows } from './runs/shown.ts'
 import { serviceLine } from './status.ts'
 import { escapedForeign, table } from './table.ts'

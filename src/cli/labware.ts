@@ -1,14 +1,13 @@
 // `benchd labware …`: where labware is.
 
 import type { LabwareStep } from '../workflow/records/labware_history.ts'
-import { modeText } from '../workflow/state/modes.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
 import { shows, tells } from './asking.ts'
 import { atShell, short } from './at_shell.ts'
 import { CliError } from './exit.ts'
 import { localTime } from './local_time.ts'
 import { queryOf, spanOptions } from './moment.ts'
-import { modeOption } from './run_modes.ts'
+import { modeOption, modeText } from './run_modes.ts'
 import { labwareNamed, labwarePathOf } from './runs/ids.ts'
 import { whereOf } from './runs/shown.ts'
 import { table } from './table.ts'

@@ -1,11 +1,11 @@
 // `benchd status`: the state of the service and the bench on one screen.
 
-import { modeText } from '../workflow/state/modes.ts'
 import { atShell, short } from './at_shell.ts'
 import { type Bench, benchOf, type Health, type Host, healthOf } from './bench.ts'
 import { serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { deviceTable } from './devices/shown.ts'
+import { modeText } from './run_modes.ts'
 import { stateOf } from './runs/shown.ts'
 import { clock, date, print, table } from './table.ts'
 import { colored } from './terminal.ts'

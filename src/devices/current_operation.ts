@@ -1,12 +1,12 @@
 // The operation that a device runs, one at a time, from its begin to its record; and the last one that has ended.
 
 import { LabError, messageOf } from '../errors.ts'
-import type { Author } from '../kit/author.ts'
 import { sleep } from '../kit/clock.ts'
 import { inSeconds } from '../kit/seconds.ts'
 import type { Abilities } from './abilities.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import type { Device, UnderWay } from './device.ts'
+import type { Caller } from './lock.ts'
 import { OperationRun } from './operation_run.ts'
 import { watch_ms } from './presence.ts'
 import type { DeviceInfo, OperationRecord, PerformResult } from './records.ts'
@@ -15,6 +15,8 @@ import { type Task, taskOf } from './task.ts'
 type Known = Pick<Configured, 'device_id' | 'time_scale' | 'driven'> & { abilities: Abilities }
 /** Makes the error for a run that failed, after it has seen to the device. */
 type Failed = (run: OperationRun, error: unknown) => Promise<LabError>
+
+type Asker = { by?: Caller | undefined; execution_id: string | null }
 
 export class CurrentOperation {
   readonly #known: Known
@@ -76,17 +78,14 @@ export class CurrentOperation {
     return taskOf(name, { params, own: abilities.own.get(name), typical: driven?.typical })
   }
 
-  begin(
-    name: string,
-    params: Record<string, unknown>,
-    asker: Pick<OperationRun, 'execution_id' | 'by'> & Pick<Author, 'operator'>,
-  ): OperationRun {
-    const { execution_id, by } = asker
+  /** Begins an operation of a caller, or of a run. */
+  begin(name: string, params: Record<string, unknown>, { by: caller, execution_id }: Asker): OperationRun {
+    const by = caller?.key_id ?? null
     const { clock, ledger } = this.#around
     const { device_id, time_scale } = this.#known
     if (this.#abort.signal.aborted) this.#abort = new AbortController()
     const task = this.taskOf(name, params)
-    this.run = new OperationRun(ledger.begin(device_id, name, params, asker), {
+    this.run = new OperationRun(ledger.begin(device_id, name, params, { execution_id, by, operator: caller?.operator }), {
       clock,
       time_scale,
       task,
@@ -132,7 +131,7 @@ export class CurrentOperation {
   async #waitFor(device: Device, { operation, seconds_left }: UnderWay): Promise<void> {
     const { clock, log } = this.#around
     const { device_id } = this.#known
-    const run = this.begin(operation, { duration: seconds_left }, { execution_id: null, by: null })
+    const run = this.begin(operation, { duration: seconds_left }, { execution_id: null })
     run.done = `${operation} that was under way has ended`
     log.info(`${device_id} is running ${operation} by itself, about ${inSeconds(seconds_left)} left`)
     const wait = async () => {

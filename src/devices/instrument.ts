@@ -358,11 +358,7 @@ export class Instrument {
       this.#presence?.mustBeConnected()
       this.condition.mustBeInitialized()
     }
-    const run = this.operation.begin(name, params, {
-      execution_id: by ? null : this.lock.execution_id,
-      by: by?.key_id ?? null,
-      operator: by?.operator,
-    })
+    const run = this.operation.begin(name, params, { by, execution_id: by ? null : this.lock.execution_id })
     begun?.(run.record)
     return this.operation.completed(run, () => work(run))
   }

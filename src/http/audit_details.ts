@@ -4,7 +4,6 @@ import { operationWords } from '../devices/operation_words.ts'
 import type { AuditDetails, AuditOutcome } from '../keys/audit_entry.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import { type Sentence, sentence } from '../kit/sentence.ts'
-import { modeText } from '../workflow/state/modes.ts'
 import { auditWords } from './audit_words.ts'
 import type { AuditedRequest, Exchange } from './contract.ts'
 
@@ -35,7 +34,6 @@ export function detailsOf(c: Exchange, answered: Answered): AuditDetails {
     ...parameters,
     place: body.position ?? subject.place,
     short_id,
-    mode: modeText(String(body.run_mode)),
   }
   const operation = deviceOperationOf(route, body)
   const params = operation !== undefined && operation === body.operation ? body.params : body

@@ -6,6 +6,7 @@ import type { AuditEntry } from '../keys/audit_entry.ts'
 import { ChainedLines, verifyChain } from '../kit/chained_lines.ts'
 import { isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 import { carrying } from '../testing/http_tasks.ts'
+import { modeWords } from '../workflow/state/modes.ts'
 import { bounded, detailsOf } from './audit_details.ts'
 import { auditWords } from './audit_words.ts'
 import type { Exchange } from './contract.ts'
@@ -118,6 +119,12 @@ test('a decision about an error, its answer and its place are in the line', asyn
     { text: /^Retried the move of plate$/, decision: 'RETRY', operation: 'recoverThread', execution_id: run.execution_id, place: 'pad_1' },
   ])
   await run.ask('POST', '/api/stop')
+})
+
+test('a submission names its mode as the page does', (t) => {
+  const { words } = auditWords.submit as { words: Record<string, string> }
+  for (const [mode, its] of Object.entries(modeWords)) t.match(words[mode], `(${its})`)
+  t.end()
 })
 
 test('a submission names its run', async (t) => {

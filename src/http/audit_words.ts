@@ -42,7 +42,15 @@ export const auditWords: Readonly<Record<string, Words>> = {
   unloadTopology: 'Unloaded|unload the topology',
   putWorkflow: 'Stored|store the workflow {workflow_name}',
   deleteWorkflow: 'Deleted|delete the workflow {workflow_name}',
-  submit: 'Submitted|submit[ {workflow}][ ({mode})][ as run {short_id}]',
+  submit: {
+    by: 'run_mode',
+    words: {
+      else: 'Submitted|submit[ {workflow}][ as run {short_id}]',
+      LIVE: 'Submitted|submit[ {workflow}] (On the bench)[ as run {short_id}]',
+      DEVICE_SIM: 'Submitted|submit[ {workflow}] (Rehearse on simulators)[ as run {short_id}]',
+      PURE_SIM: 'Submitted|submit[ {workflow}] (Plan only)[ as run {short_id}]',
+    },
+  },
   withdrawSubmission: 'Withdrew|withdraw the submission {submission_id}',
   simulate: 'Simulated|simulate[ {workflow}]',
   deleteExecution: `Deleted|delete the run${run}`,

@@ -7,7 +7,7 @@ import type { Exchange, Route } from './contract.ts'
 import { headerOf } from './headers.ts'
 
 export const operatorHeader = 'X-Operator'
-/** In characters. */
+/** The limit of a name in characters. */
 export const longestOperator = 64
 /** Control characters, line and paragraph separators, and marks that change the direction of the text beside them. */
 const hidden = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u

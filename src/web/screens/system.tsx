@@ -53,20 +53,7 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
         </dd>
         <dt>Uptime</dt>
         <dd>{time.value && duration(time.value.uptime_s)}</dd>
-        <dt>This browser</dt>
-        <dd>
-          has a key of scope {scope.value}{' '}
-          <button type="button" class="plain" onClick={onForget}>
-            Forget the key
-          </button>{' '}
-          <button type="button" class="plain" aria-pressed={sound.value} onClick={() => switchSound(!sound.value)}>
-            {sound.value ? 'Sound is on' : 'Sound is off'}
-          </button>
-        </dd>
-        <dt>Person</dt>
-        <dd>
-          <NameForm label="First name at this browser" />
-        </dd>
+        <Browser onForget={onForget} />
       </dl>
       <p class="row">
         <a class="button plain" href="#/lab">
@@ -101,6 +88,28 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
         <Empty>The doctor, keys, backups, the configuration and who did what need a key of scope admin.</Empty>
       )}
     </section>
+  )
+}
+
+/** The key, the sound and the person of this browser. */
+function Browser({ onForget }: { onForget: () => void }) {
+  return (
+    <>
+      <dt>This browser</dt>
+      <dd>
+        has a key of scope {scope.value}{' '}
+        <button type="button" class="plain" onClick={onForget}>
+          Forget the key
+        </button>{' '}
+        <button type="button" class="plain" aria-pressed={sound.value} onClick={() => switchSound(!sound.value)}>
+          {sound.value ? 'Sound is on' : 'Sound is off'}
+        </button>
+      </dd>
+      <dt>Person</dt>
+      <dd>
+        <NameForm label="First name at this browser" />
+      </dd>
+    </>
   )
 }
 

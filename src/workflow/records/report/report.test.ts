@@ -34,7 +34,16 @@ test('a reader learns which plate was where when, at which temperature, what wen
     /The run ended COMPLETED<\/strong>, after 11:40 min: 2 labware, 7 steps, 2 values, 3 deviations, 1 decision by a person\./,
   )
   const head = report.slice(0, report.indexOf('<h2>'))
-  for (const words of ['warm-and-shake', 'LIVE', '2026-01-31 10:00:00', 'Europe/Zurich, UTC+01:00', 'lab key', 'ann', 'screen 7', 'pilot'])
+  for (const words of [
+    'warm-and-shake',
+    'On the bench',
+    '2026-01-31 10:00:00',
+    'Europe/Zurich, UTC+01:00',
+    'lab key',
+    'ann',
+    'screen 7',
+    'pilot',
+  ])
     t.match(head, words)
   for (const words of ['first batch', '1.2.3', 'speed = 500', 'by benchd 9.9.9']) t.match(head, words)
   t.same(rowWith(under(report, 'Labware'), 'plate-2').slice(0, 6), ['plate-2', 'P2', 'g2', '–', 'pad_1', 'pad_2'])
