@@ -2,6 +2,7 @@
 
 import type { Bench } from '../bench/bench.ts'
 import { backupRoutes } from './backups.ts'
+import { cameraRoutes } from './cameras.ts'
 import type { Route } from './contract.ts'
 import { deviceCommandRoutes } from './device_commands.ts'
 import { deviceRoutes } from './devices.ts'
@@ -33,6 +34,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...selfCareRoutes,
   ...backupRoutes,
   ...notifyRoutes,
+  ...cameraRoutes,
   ...fleetRoutes,
   ...metricRoutes,
 ]
