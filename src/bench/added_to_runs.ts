@@ -24,7 +24,8 @@ export function openRunFiles(rooms: { readonly config: Config; hub: Pick<Hub, 's
     folder,
     most_bytes: () => rooms.config.limits.files_mib * mib,
     refused: (message) => rooms.refusals.count('files_mib', message),
-    mustHaveRoom: (bytes) => mustHaveRoom(folder, bytes),
+    // The folder is made with the first run.
+    mustHaveRoom: (bytes) => mustHaveRoom(dirname(folder), bytes),
   })
 }
 
@@ -50,9 +51,8 @@ export function openAdded(files: RunFiles, runtime: Runtime, target: ReturnType<
 }
 
 /** Rejects with `storage` if the disk would be nearly full with so many more bytes: the state of the runs needs the rest. */
-async function mustHaveRoom(folder: string, bytes: number): Promise<void> {
-  // The folder is made with the first run.
-  const { free, total } = await roomOn(dirname(folder))
+export async function mustHaveRoom(folder: string, bytes: number): Promise<void> {
+  const { free, total } = await roomOn(folder)
   if (levelOf({ free: free - bytes, total }) !== 'nearly none') return
   const sentence = `the disk has ${Math.floor(free / 1e6)} MB left, too little for this file: free some space, then attach it again`
   throw new LabError('storage', sentence, { retry_after_s: 60 })

@@ -2,7 +2,6 @@
 
 import { thisComputer } from '../../drivers/transports/hardware.ts'
 import type { Simulation } from '../../drivers/transports/simulation.ts'
-import { stopInput } from '../../drivers/transports/stop_input.ts'
 import { Backups } from '../care/backups.ts'
 import { type Host, type HostFacts, thisHost } from '../care/host.ts'
 import { HostWatch } from '../care/host_watch.ts'
@@ -53,8 +52,10 @@ import { LateRuns } from './late_runs.ts'
 import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
+import { openPictures, type Pictures } from './pictures.ts'
 import { Reloading, type Source } from './reloading.ts'
 import type { Runs } from './runs.ts'
+import { type StopInput, stopsAll } from './stops_all.ts'
 
 export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
 /** The reasons for a degraded health. */
@@ -98,6 +99,8 @@ export type Bench = {
   backups: Backups
   /** Calls the configured webhooks when a person is needed. */
   notifier: Notifier
+  /** The cameras, and the pictures that are kept. */
+  pictures: Pictures
   /** The connection to the broker of the lab; undefined if the configuration names none. */
   fleet: Fleet | undefined
   /** The workflows, the runs and their records. Throws before `openRuns`. */
@@ -164,8 +167,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
     rooms[name] = room
     return room
   }
-  const version = packageVersion()
-  const began = clock.now()
+  const [version, began] = [packageVersion(), clock.now()]
   const hub = opened('hub', await openEvents({ folder: data_dir, config, clock, log }))
   const report: Report = reportsTo(hub, log)
   const ending = () => ({ certificate: reloading.certificate, keys: keys.list() })
@@ -228,31 +230,16 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
       options.taken?.(changed, certificate)
     },
   })
+  const pictures = opened('pictures', await openPictures({ data_dir, hub, clock, log, config: () => reloading.config, runs: () => runs }))
   await opened('runs', runs).openIfUsed()
   reportPaused(runs, notifier, log)
   const about = () => aboutBench(bench, runs.handovers)
   const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report, about }))
   const places = { data_dir, config_path: source?.path }
-  const new_devices = new NewDevices(reloading)
-  const shown = {
-    reloading,
-    new_devices,
-    log,
-    places,
-    version,
-    clock,
-    hub,
-    ledger,
-    registry,
-    teachpoints,
-    keys,
-    pairing,
-    idempotency,
-    audit,
-    refusals,
-  }
+  const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
+  const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
-  const bench = benchOf({ ...shown, ...hidden, backups, presets, notifier, fleet, long_requests, simulations, load, readings, notes })
+  const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, long_requests, simulations, load, readings })
   return bench
 }
 
@@ -260,7 +247,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
 type InnerRooms = {
   runs: LateRuns
   watch: HostWatch
-  input: ReturnType<typeof stopInput> | undefined
+  input: StopInput | undefined
   /** The rooms that `close` closes. */
   closed: Partial<ClosedRooms>
   safeMode(): Incident | undefined
@@ -358,24 +345,6 @@ function reportsTo(hub: Hub, log: Log): Report {
     log.error(message)
     hub.incident('STORAGE', message)
   }
-}
-
-type StopInputParts = Pick<Bench, 'clock' | 'log' | 'hub' | 'audit' | 'registry'> & {
-  hardware: ReturnType<typeof thisComputer>
-  runs: LateRuns
-}
-
-/** Stops every device when the stop input is active. */
-function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputParts) {
-  const { hardware, clock, log, hub, audit, registry, runs } = parts
-  const pressed = () => {
-    log.warn('the stop input is active: every device is stopped')
-    audit.note({ ...byService, what: 'stop input', details: { text: 'The stop input asked every device to stop', device_id: '*' } })
-    registry.haltAll('stop input').catch((error) => log.error('the stop input', error))
-    runs.addByHand({ by: 'stop input', decision: 'stop_all' })
-  }
-  const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
-  return stopInput(place, hardware, clock, { pressed, failed })
 }
 
 /** Returns the time of the newest event, to detect a system clock that is behind it; undefined if the clock is synchronized. */

@@ -19,6 +19,7 @@ import type { Keys } from '../keys/keys.ts'
 import type { Notifier } from '../notify/notifier.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import type { LateRuns } from './late_runs.ts'
+import type { Pictures } from './pictures.ts'
 
 /** The rooms that are closed. */
 export type ClosedRooms = {
@@ -28,6 +29,7 @@ export type ClosedRooms = {
   backups: Backups
   runs: LateRuns
   input: ReturnType<typeof stopInput> | undefined
+  pictures: Pictures
   registry: Registry
   latches: Latches
   descriptions: Descriptions
@@ -54,6 +56,7 @@ const closers: readonly ((rooms: Open) => unknown)[] = [
   (rooms) => {
     rooms.packed = rooms.backups?.close()
   },
+  ({ pictures }) => pictures?.close(),
   // Before the devices close, and while subscribers can still receive the ends of the runs.
   ({ runs }) => runs?.abort(),
   ({ hub }) => hub?.streams.close(),

@@ -86,6 +86,11 @@ export class LateRuns {
     return this.#opened?.runtime.runs.get(execution_id)?.environment.mode === 'PURE_SIM'
   }
 
+  /** Whether a run is known and moves the instruments. */
+  isLive(execution_id: string): boolean {
+    return this.#opened?.runtime.runs.get(execution_id)?.environment.mode === 'LIVE'
+  }
+
   async abort(): Promise<void> {
     await (await this.#settled())?.abort()
   }

@@ -29,7 +29,7 @@ type ReloadingOptions = {
 }
 
 /** The settings, besides the devices, that a reload applies. All others are read once, when something is opened. */
-const atOnce: ReadonlySet<string> = new Set(['hosts', 'cors.origins'])
+const atOnce: ReadonlySet<string> = new Set(['hosts', 'cors.origins', 'cameras'])
 const newCertificate = 'listen.tls: the certificate'
 
 type Planned = { config: Config; certificate: Certificate | undefined; devices: DeviceChanges }
@@ -116,6 +116,7 @@ export class Reloading {
         cors: file.cors,
         limits: file.limits,
         notify: file.notify,
+        cameras: file.cameras,
         devices: file.devices,
         listen: isTls ? { ...running.config.listen, tls: file.listen.tls } : running.config.listen,
       },

@@ -2,7 +2,7 @@
 
 /**
  * `setup`: what people have entered, and learned durations. `runs`: open and ended runs, and
- * the places of labware. `files`: the files that are attached to runs. `bench`: the present state of the instruments, and requests that must not be repeated.
+ * the places of labware. `files`: the files that are attached to runs, and pictures of cameras. `bench`: the present state of the instruments, and requests that must not be repeated.
  */
 export type Kind = 'setup' | 'keys' | 'runs' | 'files' | 'bench' | 'events' | 'audit'
 
@@ -17,7 +17,7 @@ const beforeRestore = 'before-restore-'
 
 const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^events\/[^/]*$/, 'events'],
-  [/^executions\/[^/]*\/files\/([0-9a-f]{64})?$/, 'files'],
+  [/^(executions\/[^/]*\/files\/([0-9a-f]{64})?|pictures\/[^/]*)$/, 'files'],
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
   [

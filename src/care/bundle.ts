@@ -70,11 +70,16 @@ export function hiddenSecrets(config: unknown): unknown {
 }
 
 /** Keyed by name of a member that contains secrets under other names: the function that removes them. */
-const hiders: Record<string, (value: unknown) => unknown> = { notify: withoutAddresses, command: withoutArguments }
+const hiders: Record<string, (value: unknown) => unknown> = { notify: withoutAddresses, cameras: withoutUrls, command: withoutArguments }
 
 /** Removes the arguments of a bridge's program, which can be tokens and passwords. */
 function withoutArguments(command: unknown): unknown {
   return Array.isArray(command) && command.length > 1 ? [command[0], hidden] : command
+}
+
+/** Removes the addresses of cameras, which can hold passwords and tokens. */
+function withoutUrls(cameras: unknown): unknown {
+  return Array.isArray(cameras) ? cameras.map((camera: object) => ({ ...camera, url: hidden })) : hidden
 }
 
 /** Removes the paths and headers of webhooks, which give access to them. */

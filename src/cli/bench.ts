@@ -31,6 +31,8 @@ export type Bench = Shown & {
   /** SHA-256 of its certificate; null without TLS. */
   tls_fingerprint: string | null
   host: Host
+  /** The cameras; `failure` says why the last request brought no picture. */
+  cameras: { name: string; failure: string | null }[]
 }
 
 /** Facts about the computer of a bench; null if unknown. `clock_ahead_s` is the lead of its clock over the one here. */
@@ -89,13 +91,15 @@ function waitsForSomebody({ status, pause_reason }: ShownThread): boolean {
 const unknown: Health = { status: 'starting', version: '', uptime_s: 0, reasons: [] }
 
 export async function benchOf(service: Service): Promise<Bench> {
-  const [{ health, clock_ahead_s }, { tls_fingerprint = null }, state, metrics] = await Promise.all([
+  const [{ health, clock_ahead_s }, { tls_fingerprint = null }, state, metrics, { cameras }] = await Promise.all([
     healthOf(service),
     ask<{ tls_fingerprint?: string | null }>(service, 'GET', '/api/system'),
     stateOf(service),
     open(service, 'GET', '/metrics').then(textOf),
+    // An earlier version has no cameras.
+    ask<Pick<Bench, 'cameras'>>(service, 'GET', '/api/cameras').catch(() => ({ cameras: [] })),
   ])
-  return { ...shownIn(state), health, tls_fingerprint, host: { ...hostIn(metrics), clock_ahead_s } }
+  return { ...shownIn(state), health, tls_fingerprint, host: { ...hostIn(metrics), clock_ahead_s }, cameras }
 }
 
 export function snapshotsOf(service: Service, runs: readonly ExecutionSummary[]): Promise<ExecutionSnapshot[]> {

@@ -39,7 +39,19 @@ export function serviceLine({ status, version, uptime_s, reasons }: Health): str
   return `benchd ${version}  ${colored(healthColors[status], status)}${why}  up ${clock(uptime_s)}`
 }
 
-function described({ health, system_id, tls_fingerprint, devices, readings, runs, steps, waiting, incidents, host }: Bench): string {
+function described({
+  health,
+  system_id,
+  tls_fingerprint,
+  devices,
+  readings,
+  runs,
+  steps,
+  waiting,
+  incidents,
+  host,
+  cameras,
+}: Bench): string {
   const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
     short(execution_id),
     workflow_name,
@@ -63,6 +75,7 @@ function described({ health, system_id, tls_fingerprint, devices, readings, runs
   ])
   return [
     [`${serviceLine(health)}  ${system_id}`, ...hostLines(host), ...(tls_fingerprint ? [`certificate ${tls_fingerprint}`] : [])].join('\n'),
+    ...cameras.flatMap(({ name, failure }) => (failure === null ? [] : [colored('yellow', `the camera ${name} ${failure}`)])),
     devices.length ? deviceTable('ID', devices, readings) : 'no devices',
     ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED'], runRows)] : ['no open runs']),
     ...(waitingRows.length ? [`${some(['RUN', 'WAITING', 'STATUS', 'SINCE', 'WHY'], waitingRows)}\nwhat to do: benchd runs why RUN`] : []),

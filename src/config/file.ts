@@ -7,6 +7,7 @@ import { ContactWiring } from '../../drivers/transports/wiring.ts'
 import { BridgeType } from '../devices/description.ts'
 import { described, Whole } from '../kit/described.ts'
 import { Host, Id } from '../kit/name.ts'
+import { Cameras } from './cameras.ts'
 import { FleetConfig } from './fleet.ts'
 import { Notify } from './notify.ts'
 
@@ -164,6 +165,7 @@ export const ConfigFile = v.strictObject({
   ),
   limits: v.optional(Limits, {}),
   notify: v.optional(Notify, []),
+  cameras: v.optional(Cameras, []),
   fleet: v.optional(described(FleetConfig, 'The broker of the lab, where this bench is one of many')),
 })
 export type ConfigFile = v.InferOutput<typeof ConfigFile>

@@ -1,6 +1,7 @@
 // The routes of incidents, the failures that a person has to know.
 
 import * as v from 'valibot'
+import type { Pictures } from '../bench/pictures.ts'
 import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import type { Hub } from '../events/hub.ts'
@@ -9,14 +10,20 @@ import { authorText } from '../kit/author.ts'
 import { described } from '../kit/described.ts'
 import type { OperatorVerdict } from '../workflow/threads/action/late_calls.ts'
 import { authorOf } from './author.ts'
+import { pictureAnswer, pictureSuccess } from './cameras.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
-type Rooms = { hub: Hub; runs: Runs }
+type Rooms = { hub: Hub; runs: Runs; pictures: Pick<Pictures, 'kept'> }
 
 const route = routesOf<Rooms>('runs')
 
 const path = '/api/incidents/:incident_id'
+
+const ShownIncident = v.strictObject({
+  ...Incident.entries,
+  pictures: described(v.array(v.string()), 'The cameras whose picture is kept with it'),
+})
 
 const IncidentParameters = v.object({
   limit: Limit,
@@ -33,7 +40,7 @@ export const incidentRoutes: Route<Rooms>[] = [
     description: 'The newest thousand are kept; older ones remain as events.',
     scope: 'read',
     query: IncidentParameters,
-    success: { description: 'The newest first', schema: v.strictObject({ incidents: v.array(Incident) }) },
+    success: { description: 'The newest first', schema: v.strictObject({ incidents: v.array(ShownIncident) }) },
     errors: [400],
     handle({ rooms, query }) {
       const { limit, execution_id, acknowledged } = query()
@@ -41,16 +48,27 @@ export const incidentRoutes: Route<Rooms>[] = [
         if (execution_id !== undefined && incident.execution_id !== execution_id) return false
         return acknowledged === undefined || String(incident.acknowledged !== null) === acknowledged
       })
-      return json({ incidents: incidents.slice(0, limit) })
+      return json({ incidents: incidents.slice(0, limit).map((incident) => shown(incident, rooms)) })
     },
   }),
   route('GET', path, {
     operation_id: 'getIncident',
     summary: 'Get one incident, with all its detail',
     scope: 'read',
-    success: { description: 'The incident', schema: Incident },
+    success: { description: 'The incident', schema: ShownIncident },
     errors: [404],
-    handle: ({ rooms, param }) => json(rooms.hub.incidents.get(param('incident_id'))),
+    handle: ({ rooms, param }) => json(shown(rooms.hub.incidents.get(param('incident_id')), rooms)),
+  }),
+  route('GET', `${path}/pictures/:camera`, {
+    operation_id: 'getIncidentPicture',
+    summary: 'Get the picture of a camera that is kept with an incident',
+    scope: 'read',
+    success: pictureSuccess,
+    errors: [404],
+    async handle({ rooms, param }) {
+      const { incident_id } = rooms.hub.incidents.get(param('incident_id'))
+      return pictureAnswer(await rooms.pictures.kept.read(incident_id, param('camera')))
+    },
   }),
   route('POST', `${path}/acknowledge`, {
     operation_id: 'acknowledgeIncident',
@@ -97,6 +115,10 @@ export const incidentRoutes: Route<Rooms>[] = [
     said: (call) => `${call} counts as done, and is cut off; initialize the device before it is used again`,
   }),
 ]
+
+function shown(incident: Incident, { pictures }: Rooms): v.InferOutput<typeof ShownIncident> {
+  return { ...incident, pictures: pictures.kept.of(incident.incident_id) }
+}
 
 type LateCall<Body> = {
   name: 'extend' | 'abort' | 'complete'

@@ -3,6 +3,7 @@
 import type { Bench } from '../bench/bench.ts'
 import { auditRoutes } from './audit.ts'
 import { backupRoutes } from './backups.ts'
+import { cameraRoutes } from './cameras.ts'
 import type { Route } from './contract.ts'
 import { deviceCommandRoutes } from './device_commands.ts'
 import { deviceNoteRoutes } from './device_notes.ts'
@@ -39,6 +40,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...selfCareRoutes,
   ...backupRoutes,
   ...notifyRoutes,
+  ...cameraRoutes,
   ...fleetRoutes,
   ...metricRoutes,
 ]

@@ -3,14 +3,17 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { checkConfig } from '../../config.ts'
 import { HostFiles } from '../../kit/host_files.ts'
 import { installation } from '../../kit/installation.ts'
+import { freePort } from '../../kit/ports.ts'
 import { boxes } from './boxes.ts'
 import { bridges } from './bridges.ts'
+import { cameras } from './cameras.ts'
 import { node } from './machine.ts'
 import { certificate, network } from './network.ts'
 import { notify } from './notify.ts'
@@ -128,6 +131,32 @@ test('a receiver that no message reaches is named with why, one that takes them 
     { level: 'OK', finding: /^hooks\.example\.org: no message was sent yet/ },
   ])
   t.match(await notify({ ...bench, config, service: { is: 'absent' } }), [{ level: 'SKIP' }])
+})
+
+test('a camera that sends no picture is named with why, and without its password', async (t) => {
+  const bench = await patient({})
+  t.same(await cameras(bench), [], 'nothing without a camera')
+  const server = createHttpServer((_, response) => response.end(Buffer.from('ffd8ffe0', 'hex'))).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const [good, dead] = [`http://127.0.0.1:${port}/`, `http://me:T0K3N@127.0.0.1:${await freePort()}/`]
+  const config = await checkConfig(
+    {
+      format: 1,
+      cameras: [
+        { name: 'deck', url: good },
+        { name: 'door', url: dead },
+      ],
+    },
+    'the bench',
+  )
+  const found = await cameras({ ...bench, config })
+  t.match(found, [
+    { level: 'OK', finding: 'deck sent a picture: image/jpeg, 1 KiB' },
+    { level: 'WARN', finding: 'the camera door could not be reached (ECONNREFUSED)', fix: /url in cameras/ },
+  ])
+  t.notMatch(JSON.stringify(found), 'T0K3N')
 })
 
 test('a service that is degraded says with what, and each word has its fix', async (t) => {

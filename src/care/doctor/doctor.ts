@@ -6,6 +6,7 @@ import { HostFiles, roomOn, syncTime } from '../../kit/host_files.ts'
 import { type Installation, installation } from '../../kit/installation.ts'
 import { boxes } from './boxes.ts'
 import { bridges } from './bridges.ts'
+import { cameras } from './cameras.ts'
 import { type Finding, tried } from './finding.ts'
 import { fleet } from './fleet.ts'
 import { instruments } from './instruments.ts'
@@ -56,6 +57,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   tls: certificate,
   avahi,
   notify,
+  cameras,
   fleet,
   instruments,
 }

@@ -242,6 +242,8 @@ export type ListNotifyReceiversResponse = { receivers: Array<{ host: string; on:
 
 export type TestNotifyResponse = { receivers: Array<{ host: string; failure: string | null }> }
 
+export type ListCamerasResponse = { cameras: Array<{ name: string; taken_at: number | null; failure: string | null; at_incidents: boolean; at_run_ends: boolean }> }
+
 export type GetLabResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } | null; benches: Array<{ name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null; url: string; fingerprint: string | null; version: string; epoch: string; machine: string; health: string; devices: Record<string, number>; incidents: number; positions: Array<string> }> }
 
 export type DrawEpochResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } }
@@ -308,7 +310,9 @@ export type ListManualStepsResponse = { steps: Array<{ step_id: string; executio
 
 export type ConfirmManualStepRequest = { answer?: 'done' | 'taken' | 'elsewhere' | 'cannot'; position?: string; barcode?: string; reason?: string }
 
-export type ListIncidentsResponse = { incidents: Array<Incident> }
+export type ListIncidentsResponse = { incidents: Array<GetIncidentResponse> }
+
+export type GetIncidentResponse = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; operator?: string; timestamp: number } | null; solved?: { by: string; operator?: string; timestamp: number; text: string }; pictures: Array<string> }
 
 export type ExtendLateCallRequest = { seconds: number }
 
@@ -499,6 +503,10 @@ export type Operations = {
   listNotifyReceivers: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListNotifyReceiversResponse }
   /** Send a test message to each webhook of the configuration */
   testNotify: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: TestNotifyResponse }
+  /** List the cameras of the configuration, and why one brought no picture */
+  listCameras: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListCamerasResponse }
+  /** Get a picture of a camera that is at most a second old */
+  getPicture: { path: { camera: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** Show how this bench is connected to its lab, and which benches are there */
   getLab: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLabResponse }
   /** Go on under the name of this bench after another box has sent events under it; draws a new epoch */
@@ -602,7 +610,9 @@ export type Operations = {
   /** List incidents */
   listIncidents: { path: Record<string, never>; query: { limit?: number; execution_id?: string; acknowledged?: 'true' | 'false' }; body: undefined; answer: ListIncidentsResponse }
   /** Get one incident, with all its detail */
-  getIncident: { path: { incident_id: string }; query: Record<string, never>; body: undefined; answer: Incident }
+  getIncident: { path: { incident_id: string }; query: Record<string, never>; body: undefined; answer: GetIncidentResponse }
+  /** Get the picture of a camera that is kept with an incident */
+  getIncidentPicture: { path: { incident_id: string; camera: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** Mark an incident as seen */
   acknowledgeIncident: { path: { incident_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Give a device call that takes too long more time */
@@ -714,6 +724,8 @@ export const operations = {
   deleteBackup: ['DELETE', '/api/system/backups/{backup_name}'],
   listNotifyReceivers: ['GET', '/api/system/notify'],
   testNotify: ['POST', '/api/system/notify/test'],
+  listCameras: ['GET', '/api/cameras'],
+  getPicture: ['GET', '/api/cameras/{camera}/picture'],
   getLab: ['GET', '/api/lab'],
   drawEpoch: ['POST', '/api/lab/epoch'],
   getMetrics: ['GET', '/metrics'],
@@ -766,6 +778,7 @@ export const operations = {
   confirmManualStep: ['POST', '/api/operator/steps/{step_id}/confirm'],
   listIncidents: ['GET', '/api/incidents'],
   getIncident: ['GET', '/api/incidents/{incident_id}'],
+  getIncidentPicture: ['GET', '/api/incidents/{incident_id}/pictures/{camera}'],
   acknowledgeIncident: ['POST', '/api/incidents/{incident_id}/acknowledge'],
   extendLateCall: ['POST', '/api/incidents/{incident_id}/extend'],
   abortLateCall: ['POST', '/api/incidents/{incident_id}/abort'],
