@@ -179,9 +179,8 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const ledger = opened('ledger', new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
   const latches = opened('latches', await openLatches(data_dir, { clock, report }))
   const descriptions = opened('descriptions', await Descriptions.open(data_dir, { clock, report }))
-  const notes = await DeviceNotes.open(data_dir, report)
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
-  const presets = await Presets.open(data_dir, report)
+  const [presets, notes] = [await Presets.open(data_dir, report), await DeviceNotes.open(data_dir, report)]
   const journal = opened('journal', await OperationJournal.open(data_dir, report))
   const teachpoints = opened('teachpoints', await Teachpoints.open({ folder: data_dir, report }))
   const keys = opened('keys', await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
@@ -193,8 +192,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const idempotency = opened('idempotency', await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
   const audit = opened('audit', new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}`, details: { text: `Started benchd ${version}` } })
-  const simulations = new Map<string, Simulation>()
-  opened('simulations', simulations)
+  const simulations = opened('simulations', new Map<string, Simulation>())
   const hardware = thisComputer()
   const made = { clock, log, hardware, descriptions }
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>

@@ -26,6 +26,8 @@ export const tags: Record<Route['tag'], string> = {
 export const parameters: Record<string, { description: string; schema: v.GenericSchema }> = {
   device_id: { description: 'Id of the device, as in the list of devices', schema: Id },
   name: { description: 'Name of the teachpoint, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },
+  driver: { description: 'Name of the driver, as in the list of drivers', schema: v.string() },
+  camera: { description: 'Name of the camera, as in the configuration', schema: v.string() },
   reading: { description: 'Name of the reading, as in the capabilities of the device', schema: v.string() },
   operation: { description: 'Name of the operation, as in the capabilities of the device', schema: v.string() },
   preset: { description: 'Name of the preset, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },

@@ -2,6 +2,7 @@
 
 import { type DeviceInfo, type Incident, ifState, type ListBlockersResponse, type State, type Thread } from '../clients/ts/benchd.ts'
 import { titled } from './forms.ts'
+import { aboutLateCall, isLateCall } from './late_calls.ts'
 import type { Decision, Need } from './need.ts'
 import { steps } from './tasks.ts'
 import { authorText, decisionLabels, sentence } from './words.ts'
@@ -324,41 +325,11 @@ export function solvedOf(state: State): Solved[] {
     })
 }
 
-function isLateCall({ category }: Incident): boolean {
-  return category === 'RECOVERABLE_TIMEOUT'
-}
-
-/** The extra time for a late call per press, in s. */
-const more_s = 120
-
 /** Lists what else can be decided about the device call that holds a thread because it takes too long; nothing where another error holds the thread. */
 function aboutItsLateCall({ thread_id, decisions }: Thread, { incident }: State): Decision[] {
   if (decisions.some((decision) => decision !== 'CONTINUE' && decision !== 'ABORT_THREAD')) return []
   const late = Object.values(incident).findLast((one) => one.thread_id === thread_id && isLateCall(one) && !one.solved)
   return late ? aboutLateCall(late).filter(({ label }) => label !== 'Mark as done') : []
-}
-
-/** Lists the decisions about a late device call. */
-function aboutLateCall({ incident_id }: Incident): Decision[] {
-  const path = { incident_id }
-  return [
-    {
-      label: 'More time',
-      consequence: `The call may take ${more_s / 60} minutes more.`,
-      request: { operation: 'extendLateCall', asked: { path, body: { seconds: more_s } } },
-    },
-    {
-      label: 'Mark as done',
-      consequence: 'The call counts as done and is cut off. Initialize the device before it is used again.',
-      request: { operation: 'completeLateCall', asked: { path, body: {} } },
-    },
-    {
-      label: 'Abort call',
-      consequence: 'The device is halted, and the call has failed.',
-      request: { operation: 'abortLateCall', asked: { path, body: {} } },
-      danger: true,
-    },
-  ]
 }
 
 function incidentNeed(one: Incident): Need {

@@ -7,11 +7,11 @@ import {
   threadTransitions,
   workflowTransitions,
 } from '../workflow/state/statuses.ts'
+import { eventSentence } from './event_words.ts'
 import {
   authorText,
   clockTime,
   duration,
-  eventSentence,
   forecastWords,
   heatingPhase,
   longestName,

@@ -5,9 +5,10 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { Bench, Operations, Reading } from '../../clients/ts/benchd.ts'
 import { Chart } from '../chart.tsx'
 import { csvOf, linesOf, type Mark, moved, type Span, valuesOf, zoomed } from '../chart_data.ts'
+import { eventSentence } from '../event_words.ts'
 import { Block, Choice, Empty } from '../parts.tsx'
 import { bench, keepFile, now, state } from '../store.tsx'
-import { clockMinutes, clockTime, eventSentence, readingWords, sentence } from '../words.ts'
+import { clockMinutes, clockTime, readingWords, sentence } from '../words.ts'
 
 export type Operation = Operations['listOperations']['answer']['operations'][number]
 

@@ -3,10 +3,11 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { RuntimeEvent } from '../../clients/ts/benchd.ts'
+import { eventSentence } from '../event_words.ts'
 import { Act, Choice, Empty } from '../parts.tsx'
 import { bench, download, link, state } from '../store.tsx'
 import { Time } from '../time.tsx'
-import { clockTime, eventSentence } from '../words.ts'
+import { clockTime } from '../words.ts'
 
 const poll_ms = 1000
 const mostShown = 300
