@@ -192,9 +192,9 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const idempotency = opened('idempotency', await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
   const audit = opened('audit', new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}`, details: { text: `Started benchd ${version}` } })
-  const simulations = opened('simulations', new Map<string, Simulation>())
-  const hardware = thisComputer()
-  const made = { clock, log, hardware, descriptions }
+  const simulations = new Map<string, Simulation>()
+  opened('simulations', simulations)
+  const made = { clock, log, hardware: thisComputer(), descriptions }
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
     configured(device, config.time_scale, { ...made, simulations })
   const devices = config.devices.map((device) => make(device, simulations))
@@ -216,7 +216,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
     },
     ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, descriptions, refusals, log, report },
   })
-  const input = config.stop_input && opened('input', stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry, runs }))
+  const input = config.stop_input && opened('input', stopsAll(config.stop_input, { ...made, hub, audit, registry, runs }))
   const reloading: Reloading = new Reloading({
     config,
     source,
