@@ -23,10 +23,12 @@ for (const [from, to] of [
   ['index.html', 'index.html'],
   ['lab.html', 'lab.html'],
   ['icon.svg', 'icon.svg'],
-  ['style.css', 'style.css'],
-  ['page.css', 'page.css'],
 ])
   copyFileSync(join(top, 'src/web', from), join(web, to))
+for (const file of ['style.css', 'page.css']) {
+  const style = readFileSync(join(top, 'src/web', file), 'utf8')
+  writeFileSync(join(web, file), style.replaceAll(/\/\*.*?\*\//gs, '').replaceAll(/\s+/g, ' '))
+}
 
 for (const file of ['benchd.py', 'benchd_pylabrobot.py', 'benchd_bridge.py'])
   copyFileSync(join(top, 'src/clients/python', file), join(clients, file))

@@ -9,7 +9,7 @@ import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
-import { mustHaveRoom } from './added_to_runs.ts'
+import { mustHaveRoom } from './disk_room.ts'
 import type { LateRuns } from './late_runs.ts'
 
 type Around = { data_dir: string; hub: Hub; clock: Clock; log: Log; config(): Config; runs(): LateRuns }

@@ -27,6 +27,7 @@ const files: Record<string, [file: string, type: string]> = {
   '/page.css': ['../../web/page.css', css],
   '/page.js': ['../../web/page.js', javascript],
   '/more.js': ['../../web/more.js', javascript],
+  '/event_words.js': ['../../web/event_words.js', javascript],
   '/device.js': ['../../web/device.js', javascript],
   '/key_dialog.js': ['../../web/key_dialog.js', javascript],
   '/icon.svg': ['../../web/icon.svg', 'image/svg+xml'],

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
-import { type Later, LaterScreen, later } from './later.tsx'
+import { type Later, LaterScreen, later, more } from './later.tsx'
 import { AskName } from './name_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
@@ -30,7 +30,6 @@ import {
 
 type Show = (id: string | undefined) => ComponentChild
 
-const more = later(() => import('./screens/more.tsx'))
 const device = later(() => import('./screens/device.tsx'))
 
 /** Makes a screen of a file that is fetched later. */

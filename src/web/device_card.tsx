@@ -3,8 +3,8 @@
 import { useSignal } from '@preact/signals'
 import type { Capabilities, DeviceInfo } from '../clients/ts/benchd.ts'
 import { isDescribed, LastWords, Values } from './device_details.tsx'
-import { Menu, OperationForm } from './device_sheets.tsx'
 import { mostUsedFirst, remedyIn, takesNull, titled } from './forms.ts'
+import { LaterScreen, more } from './later.tsx'
 import { needsInitializing } from './needs.ts'
 import {
   asked,
@@ -196,8 +196,15 @@ function Controls({ device, can }: CardProps) {
         </button>
         <StopOne device_id={device_id} label="Stop" />
       </div>
-      {openId === device_id && !openName && <Menu {...{ device, operations, press, begin }} />}
-      {form && <OperationForm key={form.name} device={device} operation={form} limits={can!.limits} />}
+      {openId === device_id && !openName && (
+        <LaterScreen of={more} show={({ Menu }) => <Menu {...{ device, operations, press, begin }} />} />
+      )}
+      {form && (
+        <LaterScreen
+          of={more}
+          show={({ OperationForm }) => <OperationForm key={form.name} device={device} operation={form} limits={can!.limits} />}
+        />
+      )}
     </>
   )
 }

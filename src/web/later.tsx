@@ -26,6 +26,9 @@ export function later<Module>(load: () => Promise<Module>): Later<Module> {
   return { loaded, fetch }
 }
 
+/** The screens that are fetched together after the first paint. */
+export const more = later(() => import('./screens/more.tsx'))
+
 type LaterProps<Module> = { of: Later<Module>; show: (screens: Module) => ComponentChild }
 
 /** Shows a screen of a file, which is fetched now unless it was before. */

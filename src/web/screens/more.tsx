@@ -1,5 +1,6 @@
-// The screens that are fetched together after the first paint of the page, so that Bench is shown soon.
+// The screens that are fetched together after the first paint of the page, so that Bench is shown soon; also the sheets of its cards.
 
+export { Menu, OperationForm } from '../device_sheets.tsx'
 export { AddDeviceScreen } from './add_device.tsx'
 export { DeckScreen } from './deck.tsx'
 export { EventsScreen } from './events.tsx'
