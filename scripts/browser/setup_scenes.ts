@@ -1,9 +1,10 @@
-// A bench is set up on the page: a device is added to its configuration.
+// A bench is set up on the page: a device is added to its configuration, and a camera looks at it.
 
 import assert from 'node:assert/strict'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import type { Driver } from '../../drivers/driver.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
+import { jpeg, openCamera } from '../../src/testing/camera.ts'
 import { type Bench, button, card, desk, goTo, openBench, seen, small } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
@@ -69,6 +70,31 @@ export const setupChecks: Record<string, Check> = {
     await goTo(operator, 'system')
     await seen(operator, /need a key of scope admin/)
     assert.equal(await operator.getByRole('link', { name: 'Add a device' }).count(), 0)
+  },
+
+  async 'a camera is shown on Bench while its tile is open, with its age and why there is none, and its kept pictures'({ complaints }) {
+    const camera = await openCamera()
+    const kept = { name: 'deck', url: camera.url, at_incidents: true }
+    try {
+      await onBench({ cameras: [kept] }, complaints, async (bench) => {
+        const page = await bench.open('/', small)
+        await page.getByText('Camera deck').click()
+        await seen(page, 'The picture is of now.')
+        const picture = page.getByRole('img', { name: 'Picture of the camera deck' })
+        assert.deepEqual(await picture.evaluate((canvas) => [Reflect.get(canvas, 'width'), Reflect.get(canvas, 'height')]), [8, 6])
+        await page.reload()
+        await seen(page, 'The picture is of now.')
+        camera.answer = (response) => response.writeHead(503).end()
+        await seen(page, /The camera deck answered 503\. The picture is 0:\d\d old/)
+        camera.answer = (response) => response.end(jpeg)
+        await bench.ask('POST', '/api/sim/devices/shaker-1/faults', { fault: 'jam' })
+        await seen(page, 'The picture is of now.')
+        await page.getByText('Camera deck').click()
+        await picture.waitFor({ state: 'detached' })
+      })
+    } finally {
+      await camera.close()
+    }
   },
 }
 

@@ -1,7 +1,7 @@
 // Pictures of cameras over the API, and those that are kept.
 
 import { type Test, test } from 'tap'
-import { prepareDemo } from '../examples/demo.ts'
+import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { jpeg, openCamera } from '../testing/camera.ts'
 import { isRefusal, openService } from '../testing/http.ts'
 
@@ -90,17 +90,17 @@ test('by default no picture is kept', async (t) => {
 })
 
 test('a picture is a file of a LIVE run that has ended, where that is configured', async (t) => {
-  const { ask, bench, camera } = await benchWith(t, { at_run_ends: true })
-  await prepareDemo(bench, 'small')
-  const run = async (run_mode: string) => {
-    const { body } = await ask('POST', '/api/submissions', { json: { workflow: 'seal-and-spin', run_mode } })
-    return (body as { execution_id: string }).execution_id
-  }
-  const id = await run('LIVE')
+  const { ask, camera } = await benchWith(t, { at_run_ends: true })
+  t.equal((await ask('POST', '/api/teachpoints/bulk', { json: demoTeachpoints })).status, 200)
+  t.equal((await ask('POST', '/api/topology/load', { json: { name: 'demo' } })).status, 200)
+  const submitted = await ask('POST', '/api/submissions', { json: { workflow: 'seal-and-spin', run_mode: 'LIVE' } })
+  t.equal(submitted.status, 202, submitted.text)
+  const { execution_id } = submitted.body as { execution_id: string }
   type File = { name: string; media_type: string; bytes: number; note: string }
-  const files = (execution_id: string) => async () =>
-    ((await ask('GET', `/api/executions/${execution_id}/files`)).body as { files: File[] }).files
-  const [file] = await found(files(id))
+  const [file] = await found(async () => {
+    const { body } = await ask('GET', `/api/executions/${execution_id}/files`)
+    return (body as { files: File[] }).files
+  })
   t.match(file, { name: /^camera-deck-\d{8}T\d{6}\.jpeg$/, media_type: 'image/jpeg', bytes: jpeg.length, note: /at the end of the run/ })
   t.equal(camera.asked, 1)
 })
