@@ -1,13 +1,11 @@
 // The files and notes of runs on this bench: how many bytes files may take, and how much room the disk has.
 
 import { dirname } from 'node:path'
-import { levelOf } from '../care/host.ts'
+import { mustHaveRoom } from '../care/host.ts'
 import type { Config } from '../config.ts'
-import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Incident } from '../events/incidents.ts'
 import { RunFiles } from '../events/run_files.ts'
-import { roomOn } from '../kit/host_files.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { addRow, type RowTarget } from '../workflow/records/added_rows.ts'
 import { AttachedFiles } from '../workflow/records/attached_files.ts'
@@ -48,12 +46,4 @@ export function openAdded(files: RunFiles, runtime: Runtime, target: ReturnType<
       await addRow(execution_id, thread || thread_id === null ? row : { ...row, thread_id }, target(execution_id))
     },
   }
-}
-
-/** Rejects with `storage` if the disk would be nearly full with so many more bytes: the state of the runs needs the rest. */
-export async function mustHaveRoom(folder: string, bytes: number): Promise<void> {
-  const { free, total } = await roomOn(folder)
-  if (levelOf({ free: free - bytes, total }) !== 'nearly none') return
-  const sentence = `the disk has ${Math.floor(free / 1e6)} MB left, too little for this file: free some space, then attach it again`
-  throw new LabError('storage', sentence, { retry_after_s: 60 })
 }

@@ -3,13 +3,21 @@
 import type { thisComputer } from '../../drivers/transports/hardware.ts'
 import { stopInput } from '../../drivers/transports/stop_input.ts'
 import type { Config } from '../config.ts'
-import { byService } from '../keys/audit.ts'
-import type { Bench } from './bench.ts'
+import type { Registry } from '../devices/registry.ts'
+import type { Hub } from '../events/hub.ts'
+import { type Audit, byService } from '../keys/audit.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Log } from '../kit/log.ts'
 import type { LateRuns } from './late_runs.ts'
 
 export type StopInput = ReturnType<typeof stopInput>
 
-type StopInputParts = Pick<Bench, 'clock' | 'log' | 'hub' | 'audit' | 'registry'> & {
+type StopInputParts = {
+  clock: Clock
+  log: Log
+  hub: Hub
+  audit: Audit
+  registry: Registry
   hardware: ReturnType<typeof thisComputer>
   runs: LateRuns
 }

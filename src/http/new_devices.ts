@@ -3,14 +3,16 @@
 import * as v from 'valibot'
 import { isOnPins } from '../../drivers/driver.ts'
 import { driverNames, drivers } from '../../drivers/index.ts'
-import type { Bench } from '../bench/bench.ts'
+import type { NewDevices } from '../bench/new_devices.ts'
+import type { Reloading } from '../bench/reloading.ts'
+import type { Runs } from '../bench/runs.ts'
 import { DeviceConfig, DeviceId, ExpectedIdentity, SerialTransport, SimulatedTransport, TcpTransport } from '../config/file.ts'
 import { Identity, OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
-type Rooms = Pick<Bench, 'reloading' | 'new_devices' | 'openRuns'>
+type Rooms = { reloading: Reloading; new_devices: NewDevices; openRuns(): Promise<Runs> }
 
 const route = routesOf<Rooms>('devices')
 

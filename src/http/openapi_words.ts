@@ -38,6 +38,8 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   incident_id: { description: 'Id of the incident', schema: v.string() },
   labware_id: { description: 'Id of the labware', schema: v.string() },
   barcode: { description: 'Barcode of the labware, or its id', schema: v.string() },
+  camera: { description: 'Name of the camera, as in `GET /api/cameras`', schema: v.string() },
+  driver: { description: 'Name of the driver, as in `GET /api/drivers`', schema: v.string() },
   backup_name: { description: 'Name of the backup, as in the list of backups', schema: v.string() },
   request_id: { description: 'Id of the request for a key, as it was answered', schema: v.string() },
   key_id: { description: 'Id of the key, as in the list of keys', schema: v.string() },

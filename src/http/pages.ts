@@ -27,6 +27,8 @@ const files: Record<string, [file: string, type: string]> = {
   '/page.css': ['../../web/page.css', css],
   '/page.js': ['../../web/page.js', javascript],
   '/teach.js': ['../../web/teach.js', javascript],
+  '/add_device.js': ['../../web/add_device.js', javascript],
+  '/camera_tiles.js': ['../../web/camera_tiles.js', javascript],
   '/key_dialog.js': ['../../web/key_dialog.js', javascript],
   '/icon.svg': ['../../web/icon.svg', 'image/svg+xml'],
   '/clients/benchd.ts': ['../../web/clients/benchd.ts', 'text/plain; charset=utf-8'],

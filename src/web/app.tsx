@@ -6,7 +6,6 @@ import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
-import { AddDeviceScreen } from './screens/add_device.tsx'
 import { BenchScreen } from './screens/bench.tsx'
 import { DeckScreen } from './screens/deck.tsx'
 import { EventsScreen } from './screens/events.tsx'
@@ -38,15 +37,21 @@ type Shown = { show(id: string | undefined): ComponentChild }
 /** A screen in a file of its own, which is fetched when the page runs; `failed` without it. */
 type Later = Signal<ComponentType | 'failed' | undefined>
 
-const teach: Later = signal(undefined)
-import('./screens/teach.tsx').then(
-  ({ TeachScreen }) => {
-    teach.value = TeachScreen
-  },
-  () => {
-    teach.value = 'failed'
-  },
-)
+const teach = later(import('./screens/teach.tsx').then(({ TeachScreen }) => TeachScreen))
+const addDevice = later(import('./screens/add_device.tsx').then(({ AddDeviceScreen }) => AddDeviceScreen))
+
+function later(fetched: Promise<ComponentType>): Later {
+  const its: Later = signal(undefined)
+  fetched.then(
+    (screen) => {
+      its.value = screen
+    },
+    () => {
+      its.value = 'failed'
+    },
+  )
+  return its
+}
 
 function LaterScreen({ of: { value: Its } }: { of: Later }) {
   if (Its === undefined) return <Empty>Loading this screen …</Empty>
@@ -67,7 +72,7 @@ const screens = new Map<string, Shown & { word: string }>([
 /** The screens below another one. */
 const below = new Map<string, Shown & { under: string }>([
   ['runs/new', { under: 'runs', show: () => <NewRunScreen /> }],
-  ['bench/add', { under: 'bench', show: () => <AddDeviceScreen /> }],
+  ['bench/add', { under: 'bench', show: () => <LaterScreen of={addDevice} /> }],
   ['lab', { under: 'system', show: () => <LabScreen /> }],
 ])
 

@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clients/ts/benchd.ts'
 import { pageOwner } from '../arm_state.ts'
-import { CameraTiles } from '../cameras.tsx'
+import { Cameras } from '../cameras.tsx'
 import { init } from '../command_here.tsx'
 import { bodyOf, fieldsOf, takesNull, titled } from '../forms.ts'
 import { needsInitializing, uninitialized } from '../needs.ts'
@@ -54,7 +54,7 @@ export function BenchScreen() {
           <DeviceCard key={device.device_id} device={device} />
         ))}
       </section>
-      <CameraTiles />
+      <Cameras />
     </>
   )
 }
