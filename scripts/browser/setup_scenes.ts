@@ -102,11 +102,32 @@ export const setupChecks: Record<string, Check> = {
         await page.waitForFunction((canvas) => Reflect.get(canvas!, 'width') === 8, await old.elementHandle())
         await page.getByText('Camera deck').click()
         await picture.waitFor({ state: 'detached' })
+        await asksOnlyWhenVisible(bench)
       })
     } finally {
       await camera.close()
     }
   },
+}
+
+/** A hidden tab asks for no picture: ten seconds of its own clock pass without a request. */
+async function asksOnlyWhenVisible(bench: Bench): Promise<void> {
+  const page = await bench.open('/', { prepare: (page) => page.clock.install() })
+  let asked = 0
+  page.on('request', (request) => {
+    if (request.url().endsWith('/picture')) asked++
+  })
+  const hide = (isHidden: boolean) => page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })`)
+  await page.getByText('Camera deck').click()
+  await seen(page, 'The picture is of now.')
+  await hide(true)
+  const before = asked
+  await page.clock.runFor(10_000)
+  assert.equal(asked, before)
+  await hide(false)
+  const again = page.waitForRequest((request) => request.url().endsWith('/picture'))
+  await page.clock.runFor(1000)
+  await again
 }
 
 async function inView(page: Awaited<ReturnType<Bench['open']>>, name: string): Promise<void> {
