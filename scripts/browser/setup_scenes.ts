@@ -5,7 +5,7 @@ import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import type { Driver } from '../../drivers/driver.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
 import { jpeg, openCamera } from '../../src/testing/camera.ts'
-import { type Bench, button, card, desk, goTo, openBench, seen, small } from './bench.ts'
+import { type Bench, button, card, desk, goTo, needOf, openBench, seen, small } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 export const setupChecks: Record<string, Check> = {
@@ -87,15 +87,47 @@ export const setupChecks: Record<string, Check> = {
         camera.answer = (response) => response.writeHead(503).end()
         await seen(page, /The camera deck answered 503\. The picture is 0:\d\d old/)
         camera.answer = (response) => response.end(jpeg)
-        await bench.ask('POST', '/api/sim/devices/shaker-1/faults', { fault: 'jam' })
-        await seen(page, 'The picture is of now.')
+        await bench.ask('POST', '/api/sim/devices/sealer-1/faults', { fault: 'jam' })
+        await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
+        await needOf(page).first().waitFor()
+        let isKept = false
+        while (!isKept) {
+          const { incidents } = (await bench.ask('GET', '/api/incidents')) as { incidents: { pictures: string[] }[] }
+          isKept = incidents.some(({ pictures }) => pictures.length > 0)
+        }
+        await page.reload()
+        await page.getByText('Pictures kept with incidents').click()
+        await button(page, 'Picture').first().click()
+        const old = page.getByRole('img', { name: 'Picture of the camera deck at the incident' })
+        await page.waitForFunction((canvas) => Reflect.get(canvas!, 'width') === 8, await old.elementHandle())
         await page.getByText('Camera deck').click()
         await picture.waitFor({ state: 'detached' })
+        await asksOnlyWhenVisible(bench)
       })
     } finally {
       await camera.close()
     }
   },
+}
+
+/** A hidden tab asks for no picture: ten seconds of its own clock pass without a request. */
+async function asksOnlyWhenVisible(bench: Bench): Promise<void> {
+  const page = await bench.open('/', { prepare: (page) => page.clock.install() })
+  let asked = 0
+  page.on('request', (request) => {
+    if (request.url().endsWith('/picture')) asked++
+  })
+  const hide = (isHidden: boolean) => page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })`)
+  await page.getByText('Camera deck').click()
+  await seen(page, 'The picture is of now.')
+  await hide(true)
+  const before = asked
+  await page.clock.runFor(10_000)
+  assert.equal(asked, before)
+  await hide(false)
+  const again = page.waitForRequest((request) => request.url().endsWith('/picture'))
+  await page.clock.runFor(1000)
+  await again
 }
 
 async function inView(page: Awaited<ReturnType<Bench['open']>>, name: string): Promise<void> {

@@ -1,6 +1,7 @@
 // The files and notes of runs on this bench: how many bytes files may take, and how much room the disk has.
 
 import { dirname } from 'node:path'
+import { mustHaveRoom } from '../care/host.ts'
 import type { Config } from '../config.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Incident } from '../events/incidents.ts'
@@ -12,7 +13,6 @@ import { Notes } from '../workflow/records/notes.ts'
 import { type Decided, decisionRow } from '../workflow/runs/decision.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import type { Runtime } from '../workflow/runtime.ts'
-import { mustHaveRoom } from './disk_room.ts'
 
 const mib = 1024 * 1024
 

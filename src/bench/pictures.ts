@@ -3,13 +3,13 @@
 import { Cameras } from '../cameras/cameras.ts'
 import { KeptPictures } from '../cameras/kept_pictures.ts'
 import type { Picture } from '../cameras/picture.ts'
+import { mustHaveRoom } from '../care/host.ts'
 import type { Config } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
-import { mustHaveRoom } from './disk_room.ts'
 import type { LateRuns } from './late_runs.ts'
 
 type Around = { data_dir: string; hub: Hub; clock: Clock; log: Log; config(): Config; runs(): LateRuns }

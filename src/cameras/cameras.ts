@@ -18,7 +18,7 @@ type CamerasOptions = {
   resolve?: Resolve
 }
 
-/** The state of a camera. `began_ms` is the time of the last request. */
+/** The last outcome of a camera. `began_ms` is the time of the last request. */
 type View = {
   url: string
   began_ms: number

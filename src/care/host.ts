@@ -1,6 +1,7 @@
 // The facts about the computer of the service, from its files alone: whether its clock is set, its power good, its
 // processor cool and its disk large enough. An unprivileged user can read all of them, also under the hardening of the unit.
 
+import { LabError } from '../errors.ts'
 import { HostFiles, roomOn } from '../kit/host_files.ts'
 
 /** A fact is null if this computer cannot tell. */
@@ -61,6 +62,14 @@ type RoomLevel = 'enough' | 'scarce' | 'nearly none'
 export function levelOf({ free, total }: Room): RoomLevel {
   const isLess = ({ part, bytes }: typeof scarce) => free < Math.min(total * part, bytes)
   return isLess(nearlyNone) ? 'nearly none' : isLess(scarce) ? 'scarce' : 'enough'
+}
+
+/** Rejects with `storage` if the disk would be nearly full with so many more bytes: the state needs the rest. */
+export async function mustHaveRoom(folder: string, bytes: number): Promise<void> {
+  const { free, total } = await roomOn(folder)
+  if (levelOf({ free: free - bytes, total }) !== 'nearly none') return
+  const sentence = `the disk has ${Math.floor(free / 1e6)} MB left, too little for this file: free some space, then try again`
+  throw new LabError('storage', sentence, { retry_after_s: 60 })
 }
 
 /** Formats the free space as `9.5 % (3 GB of 32 GB)`. */

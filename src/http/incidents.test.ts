@@ -31,7 +31,8 @@ test('an incident is an event with its summary, and all its detail by its id', a
     acknowledged: null,
   })
   const [event] = await run.named(`INCIDENT.${incident!.incident_id}.ACTION_FAILED`)
-  const { detail: _, timestamp, acknowledged: __, ...summary } = incident!
+  const { detail: _, timestamp, acknowledged: __, pictures, ...summary } = incident! as Incident & { pictures: string[] }
+  t.same(pictures, [], 'there is no camera')
   t.same(event!.context, summary)
   t.equal(event!.timestamp, timestamp)
   t.equal(event!.execution_id, run.execution_id)

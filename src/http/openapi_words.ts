@@ -26,8 +26,6 @@ export const tags: Record<Route['tag'], string> = {
 export const parameters: Record<string, { description: string; schema: v.GenericSchema }> = {
   device_id: { description: 'Id of the device, as in the list of devices', schema: Id },
   name: { description: 'Name of the teachpoint, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },
-  driver: { description: 'Name of the driver, as in the list of drivers', schema: v.string() },
-  camera: { description: 'Name of the camera, as in the configuration', schema: v.string() },
   reading: { description: 'Name of the reading, as in the capabilities of the device', schema: v.string() },
   operation: { description: 'Name of the operation, as in the capabilities of the device', schema: v.string() },
   preset: { description: 'Name of the preset, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },
@@ -42,6 +40,8 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   incident_id: { description: 'Id of the incident', schema: v.string() },
   labware_id: { description: 'Id of the labware', schema: v.string() },
   barcode: { description: 'Barcode of the labware, or its id', schema: v.string() },
+  camera: { description: 'Name of the camera, as in `GET /api/cameras`', schema: v.string() },
+  driver: { description: 'Name of the driver, as in `GET /api/drivers`', schema: v.string() },
   backup_name: { description: 'Name of the backup, as in the list of backups', schema: v.string() },
   request_id: { description: 'Id of the request for a key, as it was answered', schema: v.string() },
   key_id: { description: 'Id of the key, as in the list of keys', schema: v.string() },

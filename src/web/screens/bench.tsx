@@ -1,7 +1,7 @@
 // The screen Bench: a card for each device.
 
 import { useEffect } from 'preact/hooks'
-import { CameraTiles } from '../cameras.tsx'
+import { Cameras } from '../cameras.tsx'
 import { init } from '../command_here.tsx'
 import { DeviceCard } from '../device_card.tsx'
 import { uninitialized } from '../needs.ts'
@@ -47,7 +47,7 @@ export function BenchScreen() {
           <DeviceCard key={device.device_id} device={device} />
         ))}
       </section>
-      <CameraTiles />
+      <Cameras />
     </>
   )
 }
