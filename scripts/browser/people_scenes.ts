@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type Bench, button, downloaded, goTo, ids, phone, seen, small, widthOf } from './bench.ts'
-import type { Check } from './bench_page.ts'
+import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 type Entry = { text: string; name: string; operator?: string }
 
@@ -15,6 +15,7 @@ export const peopleChecks: Record<string, Check> = {
     for (const id of ids) await bench.ask('POST', `/api/devices/${id}/initialize`)
     const page = await bench.open('/', { ...small, asksName: true })
     const asks = page.getByRole('form', { name: 'Your first name' })
+    assert.deepEqual([...(await findingsOf(page)), ...(await smallTargets(page))], [])
     await asks.getByLabel('Your first name').fill('Żaneta\u202e')
     await page.keyboard.press('Enter')
     await asks.waitFor({ state: 'detached' })

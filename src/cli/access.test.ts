@@ -173,6 +173,18 @@ test('who did what is printed, also what was done without the service, and what 
   t.match(await benchd(home, ['audit', 'verify', `${home}/nothing.jsonl`]), { code: 3, stderr: /there is no audit trail/ })
 })
 
+test('BENCHD_OPERATOR goes with what is changed, and who did what is found by the person', async (t) => {
+  const { home, here } = await serving(t)
+  await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', ...here], { BENCHD_OPERATOR: ' Jürgen ' })
+  await benchd(home, ['key', 'create', '--name', 'b', '--scope', 'read', ...here])
+  const { stdout } = await benchd(home, ['audit', 'tail', '--who', 'jÜrgen', ...here])
+  t.match(stdout, /^TIME \(\S+\) +WHO[\s\S]*local, said to be Jürgen +admin +201 +Created the key a with scope read\n$/)
+  t.match((await benchd(home, ['audit', 'tail', '--text', 'the key b', ...here])).stdout, /\n\S+ +local +admin +201 .*the key b/)
+  t.match((await benchd(home, ['audit', 'tail', '--since', '1d', '--until', '1h', ...here])).stderr, /no such request is recorded/)
+  const bad = await benchd(home, ['key', 'create', '--name', 'c', '--scope', 'read', ...here], { BENCHD_OPERATOR: 'a\u0007' })
+  t.match(bad, { code: 2, stderr: /BENCHD_OPERATOR must hold a name of at most 64 characters/ })
+})
+
 test('what was refused has a chain of its own, which is shown and followed beside the other', async (t) => {
   const { home, here, service } = await serving(t)
   await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', ...here])

@@ -23,6 +23,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
   [/DELETE \/api\/devices\/([^/\s]+)\/lock with X-Override: true/g, 'benchd devices unlock $1 --override'],
   [/X-Override: true/g, '--override'],
+  [/^the header X-Operator must hold (a name of .* without control characters).*$/, 'BENCHD_OPERATOR must hold $1'],
   // The coordinator of a lab prefixes the bench, and its command takes the barcode as an operand.
   [/^([\w-]+: .*)say what was read as "barcode"/, '$1add the barcode that was read'],
   [/say what was read as "barcode"/, 'add what was read as --barcode TEXT'],

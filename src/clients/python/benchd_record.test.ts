@@ -96,3 +96,25 @@ except UserWarning as warning: say(str(warning))
 `
   t.same(await printed(t, { url, key: secrets.operate }, damaged), ['the record is not whole: 1 of its lines are not as they were written'])
 })
+
+withPython('the name of the person goes with each change', async (t) => {
+  const { url, secrets, ask } = await openService(t)
+  const said = await printed(
+    t,
+    { url, key: secrets.operate },
+    `import os
+other = Bench(os.environ["BENCHD_URL"], os.environ["BENCHD_API_KEY"], operator=" \u017baneta ")
+other["shaker-1"].initialize()
+os.environ["BENCHD_OPERATOR"] = "Ann"
+Bench.from_env()["sealer-1"].initialize()
+say([[one["device_id"], one.get("operator")] for one in bench.operations()])
+`,
+  )
+  t.same(said, [
+    [
+      ['sealer-1', 'Ann'],
+      ['shaker-1', 'Żaneta'],
+    ],
+  ])
+  t.match((await ask('GET', '/api/system/audit?who=ann')).body, { entries: [{ text: 'Began to initialize sealer-1', operator: 'Ann' }] })
+})

@@ -16,6 +16,18 @@ test('the types and the table of operations are those of the routes', (t) => {
   t.end()
 })
 
+test('the name of the person goes with each change', async (t) => {
+  const { url, secrets, ask } = await openService(t)
+  const bench = new Bench({ url, key: secrets.operate, operator: ' Żaneta ' })
+  await bench.call('initializeDevice', { path: { device_id: 'shaker-1' } })
+  bench.operator = undefined
+  await bench.stop('shaker-1')
+  const { operations } = (await ask('GET', '/api/operations')).body as { operations: object[] }
+  t.match(operations, [{ operation: 'initialize', operator: 'Żaneta' }])
+  const { entries } = (await ask('GET', '/api/system/audit?limit=1')).body as { entries: object[] }
+  t.match(entries, [{ text: 'Stopped shaker-1', operator: undefined }])
+})
+
 test('a message makes another state, and leaves what it is not about as it was', (t) => {
   const one = reduce(emptyState, { event: 'state', kind: 'device', id: 'a', value: { state: 'ready' } })
   t.match(one.device, { a: { state: 'ready' } })

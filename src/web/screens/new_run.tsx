@@ -59,7 +59,7 @@ export function NewRunScreen() {
 }
 
 /** Says what moves in a mode. */
-function modeHints(mode: Wish['mode']): string {
+function modeHint(mode: Wish['mode']): string {
   if (mode === 'PURE_SIM') return 'Nothing moves, and no time passes.'
   if (mode === 'DEVICE_SIM') return 'Each device is replaced by a simulator of its own; the devices of the bench do not move.'
   return movesNothingReal.value ? 'The simulated devices of this bench work, as Bench and Deck show.' : 'The devices of this bench move.'
@@ -82,7 +82,6 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
         </p>
       ))}
       <Choice label="Mode" value={mode} onChange={(mode) => set({ mode: mode as Wish['mode'] })} choices={modeWords} />
-      <p class="hint">{modeHints(mode)}</p>
       <div class="field">
         <label for="new-groups">Groups</label>
         <input id="new-groups" inputMode="numeric" value={groups} onInput={(event) => set({ groups: event.currentTarget.value })} />
@@ -136,7 +135,7 @@ function Begin({ wish }: { wish: Wish }) {
           kind="main"
           onPress={start}
         />
-        {why && <p class="trouble">{why}</p>}
+        <p class={why ? 'trouble' : 'hint'}>{why ?? modeHint(wish.mode)}</p>
       </div>
       {tried.value && <Forecast {...tried.value} scale={wish.mode === 'PURE_SIM' ? 1 : timeScale.value} />}
     </>
