@@ -192,7 +192,7 @@ export class Scripted {
     const isThere = ({ thread_name, status, decisions }: ShownThread) =>
       thread_name === name &&
       status === 'PAUSED' &&
-      decisions.includes('ABORT_THREAD') &&
+      decisions.includes('RETRY') &&
       decisions.includes('ABORT_ACTION') === (site === 'DEVICE_OP')
     return this.until(`${name} at ${site}`, async () => (await this.snapshot()).threads.find(isThere))
   }
