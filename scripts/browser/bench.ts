@@ -69,8 +69,11 @@ export async function openForm(page: Page, device_id: string, operation: string)
   const its = card(page, device_id)
   await its.getByText('ready', { exact: true }).waitFor()
   const inFront = button(its, operation)
-  if (!(await inFront.isVisible())) await button(its, `More of ${device_id}`).click()
-  await inFront.click()
+  if (await inFront.isVisible()) await inFront.click()
+  else {
+    await button(its, `More of ${device_id}`).click()
+    await button(page.getByRole('dialog', { name: device_id, exact: true }), operation).click()
+  }
   const sheet = page.getByRole('dialog', { name: `${operation} · ${device_id}` })
   await sheet.waitFor()
   return sheet

@@ -39,6 +39,7 @@ export const cardChecks: Record<string, Check> = {
     await page.keyboard.press('Escape')
     await seal.waitFor({ state: 'detached' })
     await bench.ask('POST', '/api/devices/sealer-1/set_temperature', { temperature: null })
+    await sealer.getByText(/target/).waitFor({ state: 'detached' })
     const warm = await openForm(page, 'sealer-1', 'Set temperature')
     assert.deepEqual(await valuesOf(warm), [''], 'nobody has set one, and the lowest is not what a person wants')
     await warm

@@ -33,7 +33,7 @@ export const setupChecks: Record<string, Check> = {
         await button(page, 'Save').click()
         await card(page, 'shaker-9').waitFor()
         await seen(page, 'shaker-9 is in the configuration, and in force.')
-        await goTo(page, 'system')
+        await goTo(page, 'system/who')
         await seen(page, /Added the device shaker-9 to the configuration, driver bioshake/)
       } finally {
         await shaker.close()
