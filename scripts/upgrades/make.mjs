@@ -177,7 +177,7 @@ async function makePackage(version, folder) {
   const file = `${folder}/${version.name}-${version.commit}.deb`
   if (fs.existsSync(file)) return
   fs.mkdirSync(folder, { recursive: true })
-  // The version packs what was built of its own code, and nothing else.
+  // $BENCHD_DIST names the build of today, but an older version is packed from its own build.
   const { BENCHD_DIST: _, ...env } = process.env
   await withCodeOf(version, (code, top) => {
     const said = execFileSync('scripts/package', ['--out', top], { cwd: code, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })

@@ -64,8 +64,8 @@ const point = (n: number) => ({
   coords: { x: n, y: 100, z: 50, yaw: 0, pitch: 0, roll: 0 },
 })
 
-/** Gives the answers of a file of requests the time of now, because they are kept for a day. No line gets another length. */
-function answeredNow(path: string): void {
+/** Sets the times in a file of requests to now, because the service keeps an answer for a day. Each line keeps its length. */
+function setRequestTimesToNow(path: string): void {
   if (!existsSync(path)) return
   const lines = readFileSync(path, 'utf8').split('\n')
   const now = lines.map((line) => {
@@ -104,7 +104,7 @@ for (const { version, scene, title } of all) {
 
   test(`${title}: everything is there, and an open run is paused`, async (t) => {
     const { state, config } = machine(t, version, scene)
-    answeredNow(`${state}/idempotency.jsonl`)
+    setRequestTimesToNow(`${state}/idempotency.jsonl`)
     const { ask, close } = await started({ state, config })
     const list = async <Item>(path: string, name: string) => (await ask('GET', path)).body[name] as Item[]
     try {

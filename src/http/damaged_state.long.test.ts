@@ -98,7 +98,7 @@ const state: Record<string, { fate: Fate; but?: Record<string, Fate> }> = {
   'records.jsonl': { fate: 'set aside' },
   'incidents.jsonl': { fate: 'set aside' },
   'runs.jsonl': { fate: 'set aside' },
-  // What is left ends behind a whole line, as a power cut leaves it; the events behind it are cut off too, which is told.
+  // Half of the file ends with a torn line, as after a power cut, so that the service does not report damage.
   [run]: { fate: 'set aside', but: { 'its second half cut off': 'made anew' } },
   'audit.jsonl': { fate: 'set aside', but: { 'nothing left': 'made anew', 'its second half cut off': 'made anew' } },
   'events/events-000001.jsonl': { fate: 'left there' },

@@ -135,8 +135,14 @@ function margin({ path, accepted }: Route): object {
 function pathParameters({ path, operation_id }: Route): object[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
     const { description, schema } = parameters[name] ?? { description: name, schema: v.string() }
-    const its = withoutDescription(jsonSchema(schema))
-    return { name, in: 'path', required: true, description, schema: its, ...exampleOf(operation_id, name, its) }
+    return {
+      name,
+      in: 'path',
+      required: true,
+      description,
+      schema: withoutDescription(jsonSchema(schema)),
+      ...exampleOf(operation_id, name),
+    }
   })
 }
 
@@ -149,7 +155,7 @@ function queryParameters({ query, operation_id }: Route): object[] {
       required: entry.type !== 'optional',
       ...(schema.description !== undefined && { description: schema.description }),
       schema: withoutDescription(schema),
-      ...exampleOf(operation_id, name, schema),
+      ...exampleOf(operation_id, name),
     }
   })
 }
@@ -189,11 +195,9 @@ const ifStateWords =
   'The state that somebody was shown (`state` of a device, `status` of a thread; of a run its `status`, or `PAUSED`): refused with 409 `conflict` if it is another one by now. ' +
   'After the state of a device that is stopped, a space and `at` of its last stop (`stopped.again`, or `stopped`): refused too if it was stopped again'
 
-/** Numbers of the tables are texts where the schema asks for text, such as a time in seconds. */
-function exampleOf(operation_id: string, name: string, { type }: { type?: unknown }): object {
+function exampleOf(operation_id: string, name: string): object {
   const example = examples[operation_id]?.parameters?.[name] ?? usual[name]
-  if (example === undefined) return {}
-  return { example: type === 'string' ? String(example) : example }
+  return example === undefined ? {} : { example }
 }
 
 function requestBody({ operation_id, body_may_be_empty = false }: Route, body: v.GenericSchema, names: Names): object {

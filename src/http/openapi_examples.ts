@@ -8,6 +8,7 @@ type Example = {
 
 const padOne = { coord_type: 'cartesian', coords: { x: 120, y: 320, z: 40, yaw: 0, pitch: 0, roll: 0 } }
 const onArm = { parameters: { device_id: 'arm-1' } }
+const sinceMorning = { parameters: { since: '2026-01-31T08:00:00Z' } }
 const onCentrifuge = { parameters: { device_id: 'centrifuge-1' } }
 
 const justShake = {
@@ -38,6 +39,9 @@ export const usual: Record<string, string | number> = {
 
 /** Keyed by id of operation. */
 export const examples: Record<string, Example> = {
+  listOperations: sinceMorning,
+  listExecutions: sinceMorning,
+  getLabwareHistory: sinceMorning,
   shakeDevice: { body: { speed: 500, duration: 10 } },
   centrifugeDevice: { ...onCentrifuge, body: { g: 500, duration: 60 } },
   sealDevice: { parameters: { device_id: 'sealer-1' }, body: { temperature: 165, duration: 1.2 } },

@@ -227,13 +227,14 @@ function lastSaid(unit: string): string {
   return execFileSync('journalctl', [`_SYSTEMD_INVOCATION_ID=${id}`, '--output', 'cat', '--no-pager'], { encoding: 'utf8' })
 }
 
-/** A file that a running service removes or renames after it was listed is left out. */
+/** Reads the files of a folder, by their paths in it. Leaves out a file that a running service removes or renames after it was listed. */
 function filesOf(folder: string): Map<string, Buffer> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const paths = files.map(({ parentPath, name }) => `${parentPath}/${name}`).sort()
   return new Map(paths.flatMap((path) => bytesOf(path).map((bytes) => [path.slice(folder.length + 1), bytes] as const)))
 }
 
+/** Returns the bytes of a file in a list, which is empty for a file that is no longer there. */
 function bytesOf(path: string): [Buffer] | [] {
   try {
     return [readFileSync(path)]
