@@ -27,7 +27,7 @@ for (const [from, to] of [
   copyFileSync(join(top, 'src/web', from), join(web, to))
 for (const file of ['style.css', 'page.css']) {
   const style = readFileSync(join(top, 'src/web', file), 'utf8')
-  writeFileSync(join(web, file), style.replaceAll(/\/\*.*?\*\//gs, '').replaceAll(/\s+/g, ' '))
+  writeFileSync(join(web, file), withoutSpace(style))
 }
 
 for (const file of ['benchd.py', 'benchd_pylabrobot.py', 'benchd_bridge.py'])
@@ -43,6 +43,15 @@ const withoutImports = `${code}\n${streams}`.replaceAll(
 if (/'\.\/\w+\.ts/.test(withoutImports))
   throw new Error('the TypeScript client imports its types in a way that scripts/web.mjs does not know')
 writeFileSync(join(clients, 'benchd.ts'), `${withoutImports}\n${api}`)
+
+/** Returns a style sheet without comments and without white space that has no meaning. */
+function withoutSpace(style) {
+  const short = style.replaceAll(/\/\*.*?\*\//gs, '').replaceAll(/\s+/g, ' ')
+  return short
+    .replaceAll(/ ?([{};,]) ?/g, '$1')
+    .replaceAll(': ', ':')
+    .replaceAll(';}', '}')
+}
 
 async function bundled({ minify, ...options }, file) {
   // A page that lacks a package would be a dead one.

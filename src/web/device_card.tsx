@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { Capabilities, DeviceInfo } from '../clients/ts/benchd.ts'
 import { isDescribed, LastWords, Values } from './device_details.tsx'
 import { mostUsedFirst, remedyIn, takesNull, titled } from './forms.ts'
+import { KindIcon } from './kind_icon.tsx'
 import { LaterScreen, more } from './later.tsx'
 import { needsInitializing } from './needs.ts'
 import {
@@ -52,16 +53,21 @@ export function DeviceCard({ device }: { device: DeviceInfo }) {
   return (
     <article class={`card ${tone}${isSilent(device) ? ' silent' : ''}`} aria-labelledby={titleId}>
       <header>
+        <KindIcon device={device} />
         <a href={`#/devices/${encodeURIComponent(device_id)}`}>
-          <h2 id={titleId}>{device_id}</h2> <small>{model}</small>
+          <h2 id={titleId}>{device_id}</h2>{' '}
+          <span class={`state ${tone}`}>
+            <span aria-hidden="true">{mark}</span> <span>{word}</span>
+          </span>{' '}
+          <small>{model}</small>
         </a>
-        <p class={`state ${tone}`}>
-          <span aria-hidden="true">{mark}</span> <span>{word}</span>
-        </p>
+        {its !== 'external' && <StopOne device_id={device_id} label="Stop" />}
       </header>
-      <Badges device={device} />
       <Progress device={device} />
-      <Readings device_id={device_id} />
+      <div class="row">
+        <Readings device_id={device_id} />
+        <Badges device={device} />
+      </div>
       <Notes device={device} can={can} />
       {its !== 'external' && <Controls device={device} can={can} />}
     </article>
@@ -166,7 +172,8 @@ function Controls({ device, can }: CardProps) {
     hasFields(operation) ? openForm(device_id, operation.name) : press(startOperation(device, operation.name, {}))
   const outcome = outcomeOf(device)
   const remedy = isFree && !running && outcome?.isBad ? remedyIn(`${last_operation?.detail}`, operations) : undefined
-  const front = isFree ? operations.filter((one) => one !== remedy).slice(0, remedy ? inFront - 1 : inFront) : []
+  const useful = operations.filter((one) => one !== remedy && !isDone(one, device))
+  const front = isFree ? useful.slice(0, remedy ? inFront - 1 : inFront) : []
   const { device_id: openId, operation: openName } = opened.value ?? {}
   const form = openId === device_id ? operations.find(({ name }) => name === openName) : undefined
   return (
@@ -194,7 +201,6 @@ function Controls({ device, can }: CardProps) {
         >
           More
         </button>
-        <StopOne device_id={device_id} label="Stop" />
       </div>
       {openId === device_id && !openName && (
         <LaterScreen of={more} show={({ Menu }) => <Menu {...{ device, operations, press, begin }} />} />
@@ -207,6 +213,15 @@ function Controls({ device, can }: CardProps) {
       )}
     </>
   )
+}
+
+/** The state of a part in which an operation would do nothing. */
+const ends_in: Record<string, string> = { lock_plate: 'locked', unlock_plate: 'unlocked', open: 'open', close: 'closed' }
+
+/** Whether the device is already as the operation would leave it. */
+function isDone({ name }: Operation, { parts }: DeviceInfo): boolean {
+  const state = ends_in[name]
+  return state !== undefined && Object.values(parts).some((its) => its === state)
 }
 
 function hasFields({ params }: Operation): boolean {

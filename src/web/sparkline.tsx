@@ -106,7 +106,7 @@ function Line({ readings, until }: { readings: readonly Reading[]; until: number
     return `${x.toFixed(1)},${(height * (1 - (value - least) / (most - least))).toFixed(1)}`
   })
   return (
-    <svg class="sparkline" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+    <svg class="sparkline" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
       <polyline points={points.join(' ')} />
     </svg>
   )
