@@ -39,6 +39,7 @@ export const usual: Record<string, string | number> = {
 
 /** Keyed by id of operation. */
 export const examples: Record<string, Example> = {
+  getAudit: sinceMorning,
   listOperations: sinceMorning,
   listExecutions: sinceMorning,
   getLabwareHistory: sinceMorning,

@@ -2,10 +2,11 @@
 
 import { useSignal } from '@preact/signals'
 import type { Capabilities, DeviceInfo } from '../../clients/ts/benchd.ts'
+import { DeviceCard } from '../device_card.tsx'
 import { titled } from '../forms.ts'
 import { Act, Block, Empty, useAnswer } from '../parts.tsx'
-import { ask, isAllSimulated, isSilent, mayAdminister, now, state } from '../store.tsx'
-import { clockTime, deviceWords, duration, heatingWords, readingWords, sentence } from '../words.ts'
+import { ask, mayAdminister, now, state } from '../store.tsx'
+import { clockTime, duration, sentence } from '../words.ts'
 import { DeviceCharts, type Operation } from './device_charts.tsx'
 import { NoteAndPhoto } from './device_note.tsx'
 
@@ -25,78 +26,34 @@ export function DeviceScreen({ device_id }: { device_id: string }) {
     )
   return (
     <section class="device" aria-label={`Device ${device_id}`}>
-      <Heading device={device} can={can.value} />
-      <DeviceCharts device_id={device_id} operations={operations.value?.operations ?? []} />
-      <Done operations={operations.value?.operations ?? []} />
-      <NoteAndPhoto device_id={device_id} />
-      {can.value && <Abilities device={device} can={can.value} />}
-      {device.state !== 'external' && <WireLog device_id={device_id} />}
-      {mayAdminister.value && <Findings device_id={device_id} />}
+      <a class="button quiet" href="#/bench">
+        All devices
+      </a>
+      <DeviceCard device={device} />
+      {can.value?.features['host_watchdog'] && device.fault && (
+        <p class="hint">
+          This instrument switches itself off when it hears nothing. So it is asked for no reading before it is initialized again: see
+          yourself whether it is hot.
+        </p>
+      )}
+      <div class="beside">
+        <section>
+          <DeviceCharts device_id={device_id} operations={operations.value?.operations ?? []} />
+          <Done operations={operations.value?.operations ?? []} />
+        </section>
+        <section>
+          {can.value && <Abilities device={device} can={can.value} />}
+          <NoteAndPhoto device_id={device_id} />
+          {device.state !== 'external' && <WireLog device_id={device_id} />}
+          {mayAdminister.value && <Findings device_id={device_id} />}
+        </section>
+      </div>
     </section>
   )
 }
 
 const mostOperations = 200
 const shownOperations = 10
-
-function Heading({ device, can }: { device: DeviceInfo; can: Capabilities | undefined }) {
-  const { device_id, name, state: its, fault, heating, simulated } = device
-  const { word, mark, tone } = deviceWords[its]
-  const newest = state.value.reading[device_id]
-  const age_s = newest ? now.value / 1000 - newest.at : 0
-  const stop = () => void ask('stopDevice', { path: { device_id } })
-  return (
-    <>
-      <div class="row">
-        <a class="button quiet" href="#/bench">
-          All devices
-        </a>
-        <h2>{device_id}</h2>
-        <p class={`state ${tone}`}>
-          <span aria-hidden="true">{mark}</span> <span>{word}</span>
-        </p>
-        {its !== 'external' && (
-          <button
-            type="button"
-            class="danger"
-            onPointerDown={stop}
-            onKeyDown={(event) => (event.key === 'Enter' || event.key === ' ') && stop()}
-          >
-            Stop
-          </button>
-        )}
-      </div>
-      <p class="row">
-        {newest && (
-          <span class={isSilent(device) || age_s > old_s ? 'temperature stale' : 'temperature'}>
-            {readingWords(newest)}
-            {age_s > old_s && ` · ${duration(age_s)} ago`}
-          </span>
-        )}
-        <span class="hint">
-          {[name, ...(can && can.model !== name ? [can.model] : []), ...(simulated && !isAllSimulated.value ? ['simulated'] : [])].join(
-            ' · ',
-          )}
-        </span>
-      </p>
-      {heating && <p class="hint">{heatingWords(heating)}</p>}
-      {fault && fault.error_type !== 'Stopped' && (
-        <p class="fault long">
-          {sentence(fault.error)} <small>{clockTime(fault.since, now.value / 1000)}</small>
-        </p>
-      )}
-      {can?.features['host_watchdog'] && fault && (
-        <p class="hint">
-          This instrument switches itself off when it hears nothing. So it is asked for no reading before it is initialized again: see
-          yourself whether it is hot.
-        </p>
-      )}
-    </>
-  )
-}
-
-/** The age at which a reading is outdated: three questions. */
-const old_s = 30
 
 /** The operations of the last day, each with the one who asked for it. */
 function Done({ operations }: { operations: readonly Operation[] }) {

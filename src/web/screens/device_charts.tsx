@@ -1,7 +1,7 @@
 // The charts of a device: every reading of an hour, a day or a run, with operations, faults and stops.
 
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Bench, Operations, Reading } from '../../clients/ts/benchd.ts'
 import { Chart } from '../chart.tsx'
 import { csvOf, linesOf, type Mark, moved, type Span, valuesOf, zoomed } from '../chart_data.ts'
@@ -16,6 +16,8 @@ export type Operation = Operations['listOperations']['answer']['operations'][num
 const most = 4000
 /** A device is asked each 10 s at least, so a longer pause is a gap. */
 const gap_s = 45
+/** The shortest chart, s. */
+const least_s = 60
 const spans: Record<string, number> = { hour: 3600, day: 86_400 }
 /** The newest events, in which faults and stops are sought. */
 const newestEvents = 1000
@@ -29,10 +31,15 @@ export function DeviceCharts({ device_id, operations }: Props) {
   const run = state.value.run[chosen.value]
   // A chart moves on with its readings, each 10 s at least.
   const present = Math.max(Math.floor(now.value / 10_000) * 10, state.value.reading[device_id]?.at ?? 0)
-  const whole: Span = run
+  const sought: Span = run
     ? { min: run.started_at, max: Math.max(run.ended_at ?? present, run.started_at + 10) }
     : { min: present - spans[chosen.value]!, max: present }
-  const readings = useReadings(device_id, run?.execution_id, zoom.value ?? (spans[chosen.value] ? { min: whole.min } : whole))
+  const readings = useReadings(device_id, run?.execution_id, zoom.value ?? (spans[chosen.value] ? { min: sought.min } : sought))
+  // A device that has run for some minutes would be a dot at the edge of an hour.
+  const first = useRef<number>(undefined)
+  if (!zoom.value) first.current = readings.value[0]?.at
+  const begin = Math.min(Math.max(sought.min, first.current ?? 0), present - least_s)
+  const whole = run ? sought : { ...sought, min: begin }
   const events = useMarks(device_id)
   const shown = zoom.value ?? whole
   const apart_s = Math.max(gap_s, ((shown.max - shown.min) / most) * 6)
