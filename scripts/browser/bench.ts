@@ -224,7 +224,9 @@ async function open(
   context.setDefaultTimeout(patience_ms)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   if (withKey) await context.addInitScript(`localStorage.setItem('benchd.api_key', ${JSON.stringify(api_key)})`)
-  if (!asksName) await context.addInitScript(`localStorage.getItem('benchd.operator') ?? localStorage.setItem('benchd.operator', '')`)
+  const noName = `try { localStorage.getItem('benchd.operator') ?? localStorage.setItem('benchd.operator', '') } catch {}`
+  // A document that is not of the service, as that of a browser without a connection, has no storage.
+  if (!asksName) await context.addInitScript(noName)
   if (ahead_s) await context.addInitScript(`const now = Date.now; Date.now = () => now() + ${ahead_s * 1000}`)
   const page = await context.newPage()
   page.on('pageerror', (error) => complaints.push(`${path}: ${error}`))

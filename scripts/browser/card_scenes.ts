@@ -39,7 +39,7 @@ export const cardChecks: Record<string, Check> = {
     await page.keyboard.press('Escape')
     await seal.waitFor({ state: 'detached' })
     await bench.ask('POST', '/api/devices/sealer-1/set_temperature', { temperature: null })
-    await sealer.getByText(/target/).waitFor({ state: 'detached' })
+    await sealer.getByText(/target|Heating to/).waitFor({ state: 'detached' })
     const warm = await openForm(page, 'sealer-1', 'Set temperature')
     assert.deepEqual(await valuesOf(warm), [''], 'nobody has set one, and the lowest is not what a person wants')
     await warm
@@ -89,7 +89,7 @@ export const cardChecks: Record<string, Check> = {
     assert.deepEqual(await smallTargets(second), [])
     await button(other, 'Delete a preset').click()
     await button(other, 'Delete night').click()
-    await button(other, 'night').waitFor({ state: 'detached' })
+    await button(other, 'Delete night').waitFor({ state: 'detached' })
     assert.deepEqual((await bench.ask('GET', '/api/devices/shaker-1/presets')).presets, [])
   },
 

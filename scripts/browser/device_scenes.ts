@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { type Bench, button, card, downloaded, goTo, phone, pressTwice, seen, small } from './bench.ts'
+import { type Bench, button, card, downloaded, goTo, ids, phone, pressTwice, seen, small } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
@@ -91,6 +91,23 @@ export const deviceChecks: Record<string, Check> = {
     await until(page, async () => (await line()) !== light)
     assert.deepEqual(await findingsOf(page), [])
     assert.deepEqual(await smallTargets(page), [])
+  },
+
+  async 'a chart of a run has its actions, from its record'(bench) {
+    for (const id of ids) await bench.ask('POST', `/api/devices/${id}/initialize`)
+    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
+    const page = await bench.open('/#/devices/sealer-1')
+    await until(page, async () => (await bench.ask('GET', `/api/executions/${execution_id}`)).status === 'COMPLETED')
+    // The list of the last day is not what the chart of a run is made from.
+    await page.route('**/api/operations?*', (route) => route.fulfill({ json: { operations: [], next: null } }))
+    await page.reload()
+    await page.getByLabel('Show').selectOption(`${execution_id}`)
+    const over = page.locator('.u-over').first()
+    const { width, height } = (await over.boundingBox())!
+    for (let x = 0, told = ''; !/Seal: completed/.test(told); x = (x + 5) % width) {
+      await over.hover({ position: { x, y: height / 2 }, force: true })
+      told = (await page.locator('.at-cursor').first().textContent()) ?? ''
+    }
   },
 
   async 'a stopped device goes on telling how hot it is'(bench) {

@@ -6,6 +6,7 @@ import type { Bench, Operations, Reading } from '../../clients/ts/benchd.ts'
 import { Chart } from '../chart.tsx'
 import { csvOf, linesOf, type Mark, moved, type Span, valuesOf, zoomed } from '../chart_data.ts'
 import { eventSentence } from '../event_words.ts'
+import { titled } from '../forms.ts'
 import { Block, Choice, Empty } from '../parts.tsx'
 import { bench, keepFile, now, state } from '../store.tsx'
 import { clockMinutes, clockTime, readingWords, sentence } from '../words.ts'
@@ -45,7 +46,9 @@ export function DeviceCharts({ device_id, operations }: Props) {
   const apart_s = Math.max(gap_s, ((shown.max - shown.min) / most) * 6)
   // Not again at each second, since a day has thousands of readings.
   const lines = useMemo(() => linesOf(readings.value, apart_s), [readings.value, Math.round(apart_s)])
-  const marks = useMemo(() => [...operations.map(markOf), ...events.value], [operations, events.value, present])
+  const actions = useActions(device_id, run?.execution_id, operations)
+  const done = run ? actions.value : operations.map(markOf)
+  const marks = useMemo(() => [...done, ...events.value], [operations, actions.value, events.value, present, run])
   const change = (span: Span) => {
     zoom.value = span.max - span.min >= (whole.max - whole.min) * 0.999 ? undefined : span
   }
@@ -179,6 +182,33 @@ function useMarks(device_id: string): Signal<readonly Mark[]> {
     )
   }, [device_id, fault?.since, stopped?.at])
   return marks
+}
+
+/** The actions of the device in a run, from its record: what the devices did is listed for a day only. */
+function useActions(device_id: string, execution_id: string | undefined, operations: readonly Operation[]): Signal<readonly Mark[]> {
+  const marks = useSignal<readonly Mark[]>([])
+  useEffect(() => {
+    if (execution_id === undefined) return
+    bench.value?.call('getRecord', { path: { execution_id }, query: { kind: 'action' } }).then(
+      ({ rows }) => {
+        marks.value = (rows as Action[]).flatMap(({ device_id: its, name, started, ended, outcome, error }) => {
+          const text = `${titled(name)}: ${error ?? outcome.toLowerCase()}`
+          return its === device_id && started !== null ? [{ from: started, to: ended, isBad: outcome !== 'COMPLETED', text }] : []
+        })
+      },
+      () => undefined,
+    )
+  }, [device_id, execution_id, operations])
+  return marks
+}
+
+type Action = {
+  device_id: string | null
+  name: string
+  started: number | null
+  ended: number | null
+  outcome: string
+  error: string | null
 }
 
 function markOf({ started, ended, result, text }: Operation): Mark {
