@@ -192,6 +192,7 @@ async function work(t: Test, { ask, bench }: TestedBench): Promise<void> {
   await post('/api/submissions', { workflow: 'patient', run_mode: 'LIVE' }, 202)
   await ask('PUT', '/api/devices/sealer-1/lock', { json: { owner: 'somebody', ttl_s: 3600 } })
   await ask('PUT', `${shaker}/presets/shake/gentle`, { json: { params: { speed: 300 } } })
+  await ask('PUT', `${shaker}/note`, { json: { text: 'The left clamp is stiff.' } })
   await post('/api/stop', {}, 200)
   bench.hub.incident('OTHER', 'something happened')
   await bench.hub.remove('another')

@@ -95,7 +95,7 @@ const teachpointScenes: readonly Scene[] = [
   refused('teachpoints set arm-1 pad_9 --x 1', 2, /^benchd: --y is missing/),
   said('teachpoints set arm-1 pad_9 --x 1 --y 2 --z 3 --yaw 0 --pitch 0 --roll 0', /^pad_9 is new: x 1 /),
   said('teachpoints set arm-1 pad_9 --x 2', /^pad_9 is changed: x 2 /),
-  said('teachpoints history arm-1 pad_9', /^VERSION .*\n\w{8} +\S+Z +\S+ +x 2 .*\n(?<first>\w{8}) +\S+Z +\S+ +x 1 /),
+  said('teachpoints history arm-1 pad_9', /^VERSION .*\n\w{8} +\S+ +\S+ +x 2 .*\n(?<first>\w{8}) +\S+ +\S+ +x 1 /),
   said('teachpoints restore arm-1 pad_9 $first', /^pad_9 is as it was: x 1 /),
   said('teachpoints here arm-1 pad_9', /pad_9/),
   refused('teachpoints restore arm-1 pad_9 00000000', 3, /has no version 00000000/),
