@@ -59,6 +59,7 @@ test('what is no picture is refused, in a sentence without the password', async 
   const answers: Record<string, [RequestListener, RegExp]> = {
     redirect: [(_, response) => response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(), /answered 302, a redirect/],
     refused: [(_, response) => response.writeHead(401).end(), /answered 401/],
+    'not a redirect': [(_, response) => response.writeHead(400).end(), /answered 400$/],
     page: [(_, response) => response.setHeader('Content-Type', 'image/jpeg').end('<html><script>'), /no JPEG, PNG or WebP/],
     empty: [(_, response) => response.end(), /no JPEG, PNG or WebP/],
     large: [(_, response) => response.end(Buffer.concat([jpeg, Buffer.alloc(1024 * 1024)])), /more than 1 MiB/],
@@ -99,10 +100,25 @@ test('a port where nobody listens is told', async (t) => {
   await t.rejects(cameras.picture('deck'), { message: 'the camera deck could not be reached (ECONNREFUSED)' })
 })
 
+test('a camera with a name is looked up, and two cameras of one host together', async (t) => {
+  const { camera } = await cameraOf(t, (_, response) => response.end(jpeg))
+  const port = new URL(camera.url).port
+  const two = ['one', 'two'].map((name) => ({ ...camera, name, url: `http://bench.lab:${port}/${name}` }))
+  const looked: string[] = []
+  const resolve = async (host: string) => {
+    looked.push(host)
+    return [{ address: '127.0.0.1', family: 4 }]
+  }
+  const cameras = new Cameras({ cameras: () => two, clock: new VirtualClock(), network: new VirtualClock(), resolve })
+  for (const one of await Promise.all(['one', 'two'].map((name) => cameras.picture(name)))) t.match(one, { media_type: 'image/jpeg' })
+  t.same(looked, ['bench.lab'])
+  cameras.close()
+})
+
 test('a name server that does not answer is asked for one name at a time, and delays no camera with a number', async (t) => {
   const { camera } = await cameraOf(t, (_, response) => response.end(jpeg))
   const port = new URL(camera.url).port
-  const named = ['a', 'b'].map((name) => ({ ...camera, name, url: `http://${name}.lab:${port}/` }))
+  const named = ['a', 'b', 'a2'].map((name) => ({ ...camera, name, url: `http://${name[0]}.lab:${port}/` }))
   const looked: string[] = []
   const resolve = (host: string) => {
     looked.push(host)
@@ -110,7 +126,7 @@ test('a name server that does not answer is asked for one name at a time, and de
   }
   const [clock, network] = [new VirtualClock(), new VirtualClock()]
   const cameras = new Cameras({ cameras: () => [...named, camera], clock, network, resolve })
-  const lost = ['a', 'b', 'a'].map((name) => cameras.picture(name))
+  const lost = ['a', 'b', 'a', 'a2'].map((name) => cameras.picture(name))
   for (const one of lost) one.catch(() => undefined)
   t.match(await cameras.picture('deck'), { media_type: 'image/jpeg' })
   t.same(looked, ['a.lab'])

@@ -4,7 +4,7 @@ import { LabError } from '../errors.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { KeptPictures } from './kept_pictures.ts'
 
-const picture = (bytes: number, taken_at: number) => ({ bytes: new Uint8Array(bytes), media_type: 'image/png', taken_at })
+const picture = (bytes: number, taken_at: number) => ({ bytes: new Uint8Array(bytes), media_type: 'image/png' as const, taken_at })
 const mustHaveRoom = async () => undefined
 
 test('a picture is kept with its incident, over a restart, and a draft of a power cut goes', async (t) => {

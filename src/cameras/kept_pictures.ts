@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { LabError } from '../errors.ts'
 import { createSynced, remove } from '../kit/durable.ts'
 import { namesIn, readBytes } from '../kit/files.ts'
+import { type PictureType, pictureTypes } from '../kit/picture_type.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 import { sizeOf } from '../kit/tree.ts'
 import type { Picture } from './picture.ts'
 
 const most = { pictures: 100, bytes: 32 * 1024 * 1024, waiting: 16 } as const
-const endings: Record<string, string> = { 'image/jpeg': 'jpg', 'image/png': 'png', 'image/webp': 'webp' }
+const endings: Record<PictureType, string> = { 'image/jpeg': 'jpg', 'image/png': 'png', 'image/webp': 'webp' }
 /** Milliseconds, incident and camera. */
 const form = /^(\d{13})_([0-9a-f-]{36})_([\w-]{1,64})\.(jpg|png|webp)$/
 
@@ -60,7 +61,7 @@ export class KeptPictures {
     const [name] = found
     const [, taken_ms, , , ending] = form.exec(name) ?? []
     const bytes = new Uint8Array(await readBytes(join(this.#options.folder, name)))
-    const media_type = Object.keys(endings).find((type) => endings[type] === ending) ?? 'image/jpeg'
+    const media_type = pictureTypes.find((type) => endings[type] === ending) ?? 'image/jpeg'
     return { bytes, media_type, taken_at: Number(taken_ms) / 1000 }
   }
 

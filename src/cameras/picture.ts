@@ -5,25 +5,13 @@ import type { LookupFunction } from 'node:net'
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { packageVersion } from '../kit/package_version.ts'
+import { type PictureType, pictureTypeOf } from '../kit/picture_type.ts'
 
 /** `taken_at` is Unix time in seconds. */
-export type Picture = { bytes: Uint8Array<ArrayBuffer>; media_type: string; taken_at: number }
+export type Picture = { bytes: Uint8Array<ArrayBuffer>; media_type: PictureType; taken_at: number }
 
 const longest_ms = 2000
 const largest_bytes = 1024 * 1024
-
-/** The first bytes of each kind of picture; of a WebP, four bytes of length stand between its words. */
-const kinds: readonly (readonly [media_type: string, words: readonly [at: number, bytes: string][]])[] = [
-  ['image/jpeg', [[0, 'ffd8ff']]],
-  ['image/png', [[0, '89504e470d0a1a0a']]],
-  [
-    'image/webp',
-    [
-      [0, '52494646'],
-      [8, '57454250'],
-    ],
-  ],
-]
 
 type Around = { clock: Clock; closing: AbortSignal; lookup?: LookupFunction | undefined }
 
@@ -50,7 +38,9 @@ export async function pictureFrom(url: string, { clock, closing, lookup }: Aroun
       throw new LabError('no_reply', `answered ${statusCode}, a redirect: configure the address that it leads to`)
     if (statusCode !== 200) throw new LabError('no_reply', `answered ${statusCode}`)
     const bytes = await bodyOf(answer)
-    return { bytes, media_type: mediaTypeOf(bytes), taken_at: Date.now() / 1000 }
+    const media_type = pictureTypeOf(bytes)
+    if (!media_type) throw new LabError('no_reply', 'sends no JPEG, PNG or WebP: configure the address of a still picture')
+    return { bytes, media_type, taken_at: Date.now() / 1000 }
   } catch (error) {
     if (error instanceof LabError) throw error
     throw new LabError('no_reply', why ?? `could not be reached (${reasonOf(error)})`)
@@ -70,14 +60,6 @@ async function bodyOf(answer: IncomingMessage): Promise<Picture['bytes']> {
     pieces.push(piece)
   }
   return new Uint8Array(Buffer.concat(pieces))
-}
-
-/** Returns the kind of the picture by its first bytes, whatever the camera calls it. */
-function mediaTypeOf(bytes: Uint8Array): string {
-  const head = Buffer.from(bytes.subarray(0, 16)).toString('hex')
-  const kind = kinds.find(([, words]) => words.every(([at, word]) => head.startsWith(word, at * 2)))
-  if (!kind) throw new LabError('no_reply', 'sends no JPEG, PNG or WebP: configure the address of a still picture')
-  return kind[0]
 }
 
 /** Returns Node's error code, because its message contains the address. */

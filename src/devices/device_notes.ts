@@ -9,6 +9,7 @@ import { unlink } from '../kit/disk.ts'
 import { createSynced, errnoOf, storageError } from '../kit/durable.ts'
 import { readBytes } from '../kit/files.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
+import { pictureTypeOf, pictureTypes } from '../kit/picture_type.ts'
 
 /** The most bytes of a photo. */
 export const longestPhoto = 1024 * 1024
@@ -28,16 +29,8 @@ export type DeviceNote = v.InferOutput<typeof DeviceNote>
 const Content = v.strictObject({ notes: v.record(v.string(), DeviceNote) })
 type Content = v.InferOutput<typeof Content>
 
-const photoTypes = ['image/jpeg', 'image/png', 'image/webp'] as const
-export const DevicePhoto = v.strictObject({ media_type: v.picklist(photoTypes), bytes: v.number(), sha256: v.string() })
+export const DevicePhoto = v.strictObject({ media_type: v.picklist(pictureTypes), bytes: v.number(), sha256: v.string() })
 export type Photo = v.InferOutput<typeof DevicePhoto> & { content: Uint8Array }
-
-/** Whether the first bytes, as text of Latin-1, are those of a kind of picture. */
-const begins: Record<(typeof photoTypes)[number], (text: string) => boolean> = {
-  'image/jpeg': (text) => text.startsWith('\xff\xd8\xff'),
-  'image/png': (text) => text.startsWith('\x89PNG\r\n\x1a\n'),
-  'image/webp': (text) => text.startsWith('RIFF') && text.startsWith('WEBP', 8),
-}
 
 export class DeviceNotes {
   readonly #file: JsonFile<Content>
@@ -108,8 +101,7 @@ export class DeviceNotes {
 }
 
 function photoOf(content: Uint8Array): Photo | null {
-  const begin = Buffer.from(content.subarray(0, 16)).toString('latin1')
-  const media_type = photoTypes.find((type) => begins[type](begin))
+  const media_type = pictureTypeOf(content)
   if (!media_type || content.length > longestPhoto) return null
   return { media_type, bytes: content.length, sha256: createHash('sha256').update(content).digest('hex'), content }
 }
