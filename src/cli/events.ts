@@ -38,7 +38,7 @@ const eventsTail = command({
   async run({ options }) {
     const service = serviceOf(options)
     const wanted = wantedBy(options)
-    const lineOf = linesFor(options)
+    const linesOf = linesFor(options)
     const execution_id = await runOf(service, options)
     if (execution_id !== undefined && !(await hasEvents(service, execution_id)))
       note(`the log has no event of a run ${short(execution_id)} yet; waiting for the first. To see the runs: benchd runs list`)
@@ -54,8 +54,7 @@ const eventsTail = command({
             if (/^(gap|dropped|not stored)/.test(comment)) note(`the stream says: ${comment}`)
             if (!data) continue
             const event = JSON.parse(data) as RuntimeEvent
-            const text = wanted(event) ? (options.json ? data : lineOf(event)) : undefined
-            if (text !== undefined) print(text)
+            if (wanted(event)) for (const text of options.json ? [data] : linesOf(event)) print(text)
           }
       } catch (error) {
         // A starting service answers, but not with a stream yet.
@@ -77,11 +76,9 @@ const eventsSince = command({
   async run({ options, operands: [time = ''] }) {
     const since = moment(time)
     if (momentOf(time) !== undefined) note(`events from ${localTime(since, 'seconds')} on`)
-    const lineOf = linesFor(options)
-    for await (const event of eventsFrom(serviceOf(options), since, options)) {
-      const text = options.json ? JSON.stringify(event) : lineOf(event)
-      if (text !== undefined) print(text)
-    }
+    const linesOf = linesFor(options)
+    for await (const event of eventsFrom(serviceOf(options), since, options))
+      for (const text of options.json ? [JSON.stringify(event)] : linesOf(event)) print(text)
   },
 })
 
@@ -190,13 +187,14 @@ function isoOf({ timestamp }: RuntimeEvent): string {
   return new Date(timestamp * 1000).toISOString()
 }
 
-/** Returns a function that words events in a line; undefined for a state of the engine, unless all events or its type were asked for. */
-function linesFor({ all, types }: OptionValues<typeof filters & typeof level>): (event: RuntimeEvent) => string | undefined {
+/** Returns a function that makes the lines of an event; none for a state of the engine, unless all events or its type were asked for. */
+function linesFor({ all, types }: OptionValues<typeof filters & typeof level>): (event: RuntimeEvent) => string[] {
   const wordsOf = operatorWords()
   return (event) => {
     const { event_name, execution_id, context, timestamp } = event
-    if (all) return `${localTime(timestamp, 'milliseconds')}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
-    const words = wordsOf(event) ?? (types === undefined ? undefined : `${event_name}  ${JSON.stringify(context)}`)
-    return words && `${localTime(timestamp, 'seconds')}  ${short(execution_id)}  ${atShell(words)}`
+    if (all) return [`${localTime(timestamp, 'milliseconds')}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`]
+    const words = wordsOf(event)
+    const shown = words.length > 0 || types === undefined ? words : [`${event_name}  ${JSON.stringify(context)}`]
+    return shown.map((sentence) => `${localTime(timestamp, 'seconds')}  ${short(execution_id)}  ${atShell(sentence)}`)
   }
 }

@@ -11,7 +11,7 @@ import { note } from '../terminal.ts'
 import { type Level, RunLog } from './run_log.ts'
 
 const page = 1000
-/** Seconds without an event after which the run is asked for its blockers. */
+/** Seconds after which the run is asked for its waits and blockers. */
 const wait_s = 5
 /** The pause between attempts to reach an absent service, and their number; a restart takes less than a minute. */
 const again_ms = 1000
@@ -26,6 +26,7 @@ export async function follow(service: Service, execution_id: string, level: Leve
   const noted = new Set<string>()
   const log = level === 'json' ? undefined : new RunLog(service, execution_id, level)
   let isHeld = false
+  let looked = Date.now()
   let standing: CliError | undefined
   for (let since = 0; ; ) {
     // Prints the remaining events before the reason.
@@ -41,8 +42,10 @@ export async function follow(service: Service, execution_id: string, level: Leve
     }
     if (standing && events.length === 0) throw standing
     standing = undefined
-    if (isHeld || events.length === 0)
-      ({ isHeld, standing } = await overRestarts(() => look(service, execution_id, noted), execution_id, true))
+    if (isHeld || events.length === 0 || Date.now() - looked > wait_s * 1000) {
+      looked = Date.now()
+      ;({ isHeld, standing } = await overRestarts(() => look(service, execution_id, { noted, log }), execution_id, true))
+    }
     since = next_since
   }
 }
@@ -66,10 +69,12 @@ async function overRestarts<Answer>(attempt: () => Promise<Answer>, execution_id
 /** The blockers that need a person. The other kinds belong to the workflow, or follow from these. */
 const breaks: ReadonlySet<Blocker['kind']> = new Set(['safe_mode', 'error', 'stall', 'orphaned', 'paused'])
 
+/** `noted` are the blockers that were printed. */
+type Told = { noted: Set<string>; log: RunLog | undefined }
 type Look = { isHeld: boolean; standing?: CliError | undefined }
 
-/** Prints each blocker of the run once. Returns whether a part of the run is held, and the error if all its threads wait. */
-async function look(service: Service, execution_id: string, noted: Set<string>): Promise<Look> {
+/** Prints each wait and each blocker of the run once. Returns whether a part of the run is held, and the error if all its threads wait. */
+async function look(service: Service, execution_id: string, { noted, log }: Told): Promise<Look> {
   const path = `/api/executions/${execution_id}`
   const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
   const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
@@ -83,7 +88,10 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
     const words = `the run stands: ${worded(cause)}; what to do: ${why}; to follow it afterwards: ${after}`
     return { isHeld: true, standing: new CliError('standing', words) }
   }
-  for (const blocker of blockers.filter(({ kind }) => kind !== 'waiting')) {
+  const others = blockers.filter(({ kind }) => kind !== 'waiting')
+  const explained = new Set(others.map(({ thread_id }) => thread_id))
+  for (const line of log?.waitingIn(threads.filter(({ thread_id }) => !explained.has(thread_id))) ?? []) print(line)
+  for (const blocker of others) {
     const words = `${worded(blocker)}; what to do: ${why}`
     if (!noted.has(words)) note(words)
     noted.add(words)

@@ -4,6 +4,7 @@ import { operatorWords } from '../../clients/ts/event_words.ts'
 import type { StillHeating } from '../../events/contexts.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
 import { authorText } from '../../kit/author.ts'
+import type { Reason } from '../../workflow/runs/explanation.ts'
 import { atShell } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
@@ -31,6 +32,8 @@ export class RunLog {
   /** Decisions that are not printed yet, the oldest first. */
   #decided: Decided[] = []
   #printed = 0
+  /** The waits that were printed and last on. */
+  #waits: ReadonlySet<string> = new Set()
   #mayBeDecided = false
 
   constructor(service: Service, execution_id: string, level: Exclude<Level, 'json'>) {
@@ -52,6 +55,19 @@ export class RunLog {
     this.#decided = rows.slice(this.#printed)
   }
 
+  /** Returns a line for each thread that waits, once for each wait. */
+  waitingIn(threads: readonly Reason[]): string[] {
+    if (this.#level === 'all') return []
+    const waits = threads.flatMap(({ thread_name, waits_for, because: [why] }) =>
+      waits_for === null ? [] : `${thread_name}: waits for ${waits_for}${why === undefined ? '' : ` (${why})`}`,
+    )
+    const lines = waits
+      .filter((wait) => !this.#waits.has(wait))
+      .map((wait) => `${timeOf(Date.now() / 1000, this.#level)}  ${atShell(wait)}`)
+    this.#waits = new Set(waits)
+    return lines
+  }
+
   /** Returns the lines up to an event: decisions that were made before it, and its own. */
   linesOf(event: RuntimeEvent): string[] {
     const lines: string[] = []
@@ -63,8 +79,7 @@ export class RunLog {
     const words = this.#level === 'all' ? engineWords(event) : this.#wordsOf(event)
     // Scripts expect the end as the last line.
     lines.push(...stillHeating(heatingIn(event)))
-    if (words !== undefined) lines.push(`${timeOf(event.timestamp, this.#level)}  ${atShell(words)}`)
-    return lines
+    return [...lines, ...words.map((sentence) => `${timeOf(event.timestamp, this.#level)}  ${atShell(sentence)}`)]
   }
 }
 
@@ -79,8 +94,8 @@ function heatingIn({ entity_type, context }: RuntimeEvent): readonly StillHeatin
 
 type Shown = Readonly<Record<string, string | null | undefined>>
 
-/** Returns the words of an event with the state of the engine; undefined for methods, submissions, and the workflow. */
-function engineWords({ entity_type, status, context }: RuntimeEvent): string | undefined {
+/** Returns the words of an event with the state of the engine; none for methods, submissions, and the workflow. */
+function engineWords({ entity_type, status, context }: RuntimeEvent): string[] {
   const its = context as Shown
   const words = {
     THREAD: () => [its.thread_name, status, its.last_error],
@@ -90,5 +105,5 @@ function engineWords({ entity_type, status, context }: RuntimeEvent): string | u
     INCIDENT: () => ['incident', its.category, its.message],
     EXECUTION: () => ['execution', status, its.reason],
   }[entity_type]
-  return words?.().filter(Boolean).join('  ')
+  return words ? [words().filter(Boolean).join('  ')] : []
 }

@@ -61,30 +61,66 @@ const silent: ReadonlySet<string> = new Set([
   ...['EXECUTION', 'SUBMISSION', 'GROUP', 'WORKFLOW', 'THREAD', 'METHOD', 'ACTION', 'SLOT', 'DEVICE_OP', 'RECORD', 'SIM'],
 ])
 
+/** The states in which a thread or an action waits. */
+const waits: Readonly<Record<string, string>> = {
+  'ACTION.AWAITING_LOCATION_RESERVATION': 'a device',
+  'ACTION.AWAITING_MOVE_RESERVATION': 'a free way',
+  'ACTION.AWAITING_CO_THREADS': 'other labware',
+  'THREAD.AWAITING_MOVE_RESERVATION': 'a free place',
+  'THREAD.AWAITING_MOVE_TARGET_AVAILABILITY': 'a free place',
+  'THREAD.AWAITING_EVENT': 'an event',
+}
+/** A shorter wait has no words, s. */
+const longWait_s = 5
+
+/** Returns a function that words the end of a long wait, of which the event is the first after it. */
+function waitWords(): (event: RuntimeEvent) => string | undefined {
+  const began = new Map<string, { at: number; what: string }>()
+  return ({ entity_type, entity_id, status, timestamp }) => {
+    if (entity_type !== 'ACTION' && entity_type !== 'THREAD') return undefined
+    const wait = began.get(entity_id)
+    const what = waits[`${entity_type}.${status}`]
+    if (what === undefined) began.delete(entity_id)
+    else if (wait?.what !== what) began.set(entity_id, { at: timestamp, what })
+    if (!wait || wait.what === what) return undefined
+    const seconds = Math.round(timestamp - wait.at)
+    return seconds < longWait_s ? undefined : `waited ${seconds} s for ${wait.what}`
+  }
+}
+
 /**
- * Returns a function that words the events of one or more runs in their order. It returns undefined for an event that says nothing to a person at the
- * bench. It remembers the barcodes of the threads, which not all events have, and leaves out a message that the incident before it had.
+ * Returns a function that words the events of one or more runs in their order: the end of a long wait, and what happens. An event that says nothing to a
+ * person at the bench has no sentences. It remembers the barcodes of the threads, which not all events have.
  */
-export function operatorWords(): (event: RuntimeEvent) => string | undefined {
+export function operatorWords(): (event: RuntimeEvent) => string[] {
   const barcodes = new Map<unknown, string>()
+  const waitOf = waitWords()
   let incident = ''
   return (event) => {
     const its: Members = event.context
-    const { entity_type, entity_id, status } = event
-    const { thread_id, thread_name, barcode, message, last_error } = its
+    const { thread_id, thread_name, barcode, last_error, message } = its
     if (typeof barcode === 'string') barcodes.set(thread_id, barcode)
-    if (entity_type === 'INCIDENT') incident = String(message)
-    if (entity_type === 'INCIDENT') return `incident: ${message}`
     const who = [thread_name ?? 'a thread', barcodes.get(thread_id)].filter(Boolean).join(' ')
-    if (entity_type === 'THREAD' && status === 'COMPLETED') barcodes.delete(thread_id)
-    const own = eventWords[`${entity_type}.${status}`]
+    if (event.entity_type === 'THREAD' && event.status === 'COMPLETED') barcodes.delete(thread_id)
+    if (event.entity_type === 'INCIDENT') incident = String(message)
+    // The incident before it had the message.
     const isKnown = typeof last_error === 'string' && last_error !== '' && incident.includes(last_error)
-    if (own) return own(isKnown ? { ...its, last_error: null } : its, event, who)
-    if (silent.has(entity_type)) return undefined
-    const what = `${entity_type} ${status}`.toLowerCase().replaceAll('_', ' ')
-    if (typeof message === 'string' && message) return message
-    return entity_id ? about(entity_id, what) : what
+    const wait = waitOf(event)
+    const words = sentenceOf(event, isKnown ? { ...its, last_error: null } : its, who)
+    return [...(wait === undefined ? [] : [`${who}: ${wait}`]), ...(words === undefined ? [] : [words])]
   }
+}
+
+function sentenceOf(event: RuntimeEvent, its: Members, who: string): string | undefined {
+  const { entity_type, entity_id, status } = event
+  const { message } = its
+  if (entity_type === 'INCIDENT') return `incident: ${message}`
+  const own = eventWords[`${entity_type}.${status}`]
+  if (own) return own(its, event, who)
+  if (silent.has(entity_type)) return undefined
+  if (typeof message === 'string' && message) return message
+  const what = `${entity_type} ${status}`.toLowerCase().replaceAll('_', ' ')
+  return entity_id ? about(entity_id, what) : what
 }
 
 function because(reason: unknown): string {
