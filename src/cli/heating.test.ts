@@ -60,6 +60,7 @@ async function afterwards(t: Test, heating: object | null) {
     [`/api/executions/${execution_id}/blockers`]: { blockers: [] },
     [`/api/executions/${execution_id}/why`]: { threads: [] },
     [`/api/executions/${execution_id}/threads`]: { threads: [] },
+    [`/api/executions/${execution_id}/record`]: { rows: [] },
     '/api/labware': { labware: [] },
     '/api/devices/shaker-1': { device_id: 'shaker-1', heating },
   }

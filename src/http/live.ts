@@ -68,6 +68,11 @@ export const liveRoutes: Route<Rooms>[] = [
   }),
 ]
 
+/** Has the live stream look at everything soon: not every change that a request makes fires an event. */
+export function mayHaveChanged({ hub }: Pick<Rooms, 'hub'>): void {
+  boards.get(hub)?.heard()
+}
+
 function named(source: Source): readonly [string, Source] {
   return [source.kind, source]
 }

@@ -73,8 +73,13 @@ export class LiveBoard {
     for (const reader of [...this.#readers]) this.#end(reader, 'ended')
   }
 
-  onEvent(event: RuntimeEvent): void {
+  /** Looks at all values soon that events change. */
+  heard(): void {
     this.#heard = true
+  }
+
+  onEvent(event: RuntimeEvent): void {
+    this.heard()
     for (const { source, touched } of this.#collections.values()) {
       const id = source.touched?.(event)
       if (id !== undefined) touched.add(id)
