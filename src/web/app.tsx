@@ -129,11 +129,14 @@ function Said() {
   )
 }
 
-/** Scrolls the filled buttons and the focused control out from under the notice, which lies over the end of the window. */
+/**
+ * Scrolls the focused control, and the filled button of a form, out from under the notice, which lies over the end of the window. Cards stay where they are:
+ * a finger on its way to one must not meet another.
+ */
 function uncover(bar: HTMLElement | null): void {
   if (!bar || bar.clientHeight === 0) return
   const { top } = bar.getBoundingClientRect()
-  const next = [...document.querySelectorAll('main button.main, main :focus')].map((its) => its.getBoundingClientRect())
+  const next = [...document.querySelectorAll('main button.main:not(article *), main :focus')].map((its) => its.getBoundingClientRect())
   const covered = next.filter((its) => its.top < innerHeight && its.bottom > top && its.height > 0)
   if (covered.length > 0) scrollBy(0, Math.max(...covered.map(({ bottom }) => bottom)) - top + 8)
 }
