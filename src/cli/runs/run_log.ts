@@ -11,7 +11,7 @@ import { CliError } from '../exit.ts'
 import { stillHeating } from '../heating.ts'
 import { localTime } from '../local_time.ts'
 
-/** What is printed: sentences for an operator, every state of the engine too, or the events as JSON. */
+/** The level of detail: sentences for an operator, every state of the engine too, or the events as JSON. */
 export type Level = 'operator' | 'all' | 'json'
 
 export const levelOption = {

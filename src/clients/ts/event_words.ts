@@ -48,7 +48,8 @@ const eventWords: Readonly<Record<string, Words>> = {
   'EXECUTION.FAILED': ({ workflow_name, reason }) => `${workflow_name}: the run is FAILED${because(reason)}`,
   // A failed operation of a run has an incident, which says more.
   'DEVICE.FAULTED': ({ error, execution_id }, { entity_id }) => (execution_id ? undefined : about(entity_id, error)),
-  'DEVICE.STOPPED': ({ by }, { entity_id }) => `${entity_id}: stopped${by ? ` by ${by}` : ''}`,
+  'DEVICE.STOPPED': ({ by, operator }, { entity_id }) =>
+    `${entity_id}: stopped${by ? ` by ${by}` : ''}${operator ? `, said to be ${operator}` : ''}`,
   'DEVICE.FAULT_CLEARED': (_, { entity_id }) => `${entity_id}: the fault was cleared`,
   'DEVICE.ADDED': (_, { entity_id }) => `${entity_id}: added`,
   'DEVICE.CHANGED': (_, { entity_id }) => `${entity_id}: the settings were changed`,
