@@ -68,6 +68,7 @@ test('events tail that finds no service, or has no key, ends at once', async (t)
 test('events since takes seconds, a date and a time ago, and prints what GET /events answers', async (t) => {
   const service = await serving(t)
   const fired: RuntimeEvent[] = []
+  await service.emit('THREAD.plate.MOVING', {}, 'run-2')
   for (let n = 0; n < 5; n++) fired.push(await service.emit(n % 2 ? 'CUSTOM.note.EMITTED' : 'THREAD.plate.MOVING', { n }))
   const iso = new Date(Math.floor(fired[0]!.timestamp * 1000)).toISOString()
   for (const way of service.ways) {
@@ -85,6 +86,8 @@ test('events since takes seconds, a date and a time ago, and prints what GET /ev
     (await benchd(service.home, ['events', 'since', '10m', '--execution', 'run-1', ...options, ...service.ways[0]!])).stdout
   t.match(await lines(), /^\S+:\d\dZ {2}run-1 {2}event note\n\S+Z {2}run-1 {2}event note\n$/)
   t.match(await lines('--all'), /^\S+\.\d{3}Z {2}THREAD\.plate\.MOVING {2}run-1 {2}\{"n":0\}\n(.*\n){4}$/)
+  const silent = await benchd(service.home, ['events', 'since', '10m', '--execution', 'run-2', ...service.ways[0]!])
+  t.match(silent, { code: 0, stdout: '', stderr: /only states of the engine changed; to see them: --all/ })
   t.match(await lines('--types', 'thread'), /^\S+Z {2}run-1 {2}THREAD\.plate\.MOVING {2}\{"n":0\}\n/)
   for (const wrong of ['yesterday', '', '10x', '-5', 'NaN', '1960-01-01', '05/11/2026', '0x10']) {
     t.match(

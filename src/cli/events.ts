@@ -77,8 +77,15 @@ const eventsSince = command({
     const since = moment(time)
     if (momentOf(time) !== undefined) note(`events from ${localTime(since, 'seconds')} on`)
     const linesOf = linesFor(options)
-    for await (const event of eventsFrom(serviceOf(options), since, options))
-      for (const text of options.json ? [JSON.stringify(event)] : linesOf(event)) print(text)
+    let [events, lines] = [0, 0]
+    for await (const event of eventsFrom(serviceOf(options), since, options)) {
+      events++
+      for (const text of options.json ? [JSON.stringify(event)] : linesOf(event)) {
+        lines++
+        print(text)
+      }
+    }
+    if (events > 0 && lines === 0) note('only states of the engine changed; to see them: --all')
   },
 })
 

@@ -222,6 +222,7 @@ const eventScenes: readonly Scene[] = [
     interrupted: true,
   },
   said('events since 1h', /: the run is COMPLETED\n/),
+  said('events since 1h --all', /EXECUTION\..*\.COMPLETED/),
   none('events since 1h --types NOTHING', /the log has no such event/),
   refused('events since 1h --execution nothing', 3, /the log has no event of a run nothing; see: benchd runs list/),
   refused('events export --execution nothing', 3, /the log has no event of a run nothing/),
