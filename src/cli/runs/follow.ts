@@ -34,7 +34,7 @@ export async function follow(service: Service, execution_id: string, level: Leve
     const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait) })
     const read = () => ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
     const { events, next_since } = await overRestarts(read, execution_id, since > 0)
-    await log?.expect(events)
+    if (log) await overRestarts(() => log.expect(events), execution_id, true)
     for (const event of events) {
       for (const line of log ? log.linesOf(event) : [JSON.stringify(event)]) print(line)
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1

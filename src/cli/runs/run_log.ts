@@ -21,8 +21,8 @@ export const levelOption = {
 /** A decision in the record of a run. */
 type Decided = { at: number; text: string; by: string | null; operator?: string }
 
-/** States of threads that a decision of a person begins or ends. */
-const decidedOn: ReadonlySet<string> = new Set(['PAUSED', 'STOPPING', 'STOPPED', 'ABORTED', 'COMPLETED'])
+/** The events that a decision of a person begins or ends. */
+const decidedOn = /^(THREAD\.(PAUSED|STOPPING|STOPPED|ABORTED)|ACTION\.SKIPPED|EXECUTION\.\w+)$/
 
 export class RunLog {
   readonly #service: Service
@@ -35,6 +35,7 @@ export class RunLog {
   /** The waits that were printed and last on. */
   #waits: ReadonlySet<string> = new Set()
   #mayBeDecided = false
+  #hasRecord = true
 
   constructor(service: Service, execution_id: string, level: Exclude<Level, 'json'>) {
     this.#service = service
@@ -42,15 +43,16 @@ export class RunLog {
     this.#level = level
   }
 
-  /** Fetches the decisions about the run if some may have been made until these events. */
+  /** Fetches the decisions about the run if some may have been made until these events. Throws `unreachable`. */
   async expect(events: readonly RuntimeEvent[]): Promise<void> {
-    const mayBe = events.some(({ entity_type, status }) => ['THREAD', 'EXECUTION'].includes(entity_type) && decidedOn.has(status))
-    if (events.length === 0 || !(mayBe || this.#mayBeDecided)) return
+    const mayBe = events.some(({ entity_type, status }) => decidedOn.test(`${entity_type}.${status}`))
+    if (events.length === 0 || !(mayBe || this.#mayBeDecided) || !this.#hasRecord) return
     this.#mayBeDecided = mayBe
-    // A run that is planned only has no record, and an earlier version of the service knows no decisions.
     const { rows } = await ask<{ rows: Decided[] }>(this.#service, 'GET', `${this.#path}/record?kind=decision`).catch((error) => {
-      if (error instanceof CliError && error.exit !== 'unreachable') return { rows: [] }
-      throw error
+      // A run that is planned only has no record, and an earlier version of the service knows no decisions. A service that stops answers `failed`.
+      if (!(error instanceof CliError) || error.exit === 'unreachable') throw error
+      this.#hasRecord = error.exit === 'failed'
+      return { rows: [] }
     })
     this.#decided = rows.slice(this.#printed)
   }

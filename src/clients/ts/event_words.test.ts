@@ -65,6 +65,8 @@ test('the message of an incident is not repeated by the thread that it holds', (
     event('INCIDENT.i.RAISED', { message: `seal failed: ${error}` }),
     event('THREAD.t.PAUSED', { last_error: error }),
   ]
+  const sentenceOfIt = event('THREAD.t.PAUSED', { last_error: `${error}.` })
+  t.same(sentences(incident, sentenceOfIt), [`incident: seal failed: ${error}`, 'plate: waits for a decision'])
   t.same(sentences(incident, paused), [`incident: seal failed: ${error}`, 'plate: waits for a decision'])
   t.same(sentences(paused), [`plate: waits for a decision: ${error}`])
   t.same(sentences(event('THREAD.t.PAUSED', { pause_reason: 'manual', last_error: null })), ['plate: paused'])
@@ -75,6 +77,9 @@ test('faults of devices outside of runs, and events that a client fires, have a 
   const fault = { error: 'shaker-1 is silent', execution_id: null }
   t.same(sentences(event('DEVICE.shaker-1.FAULTED', fault)), ['shaker-1 is silent'])
   t.same(sentences(event('DEVICE.shaker-1.FAULTED', { ...fault, execution_id: 'run' })), [])
+  const stop = { error: 'shaker-1 was stopped', error_type: 'Stopped', execution_id: 'run' }
+  t.same(sentences(event('DEVICE.shaker-1.FAULTED', stop)), ['shaker-1 was stopped'])
+  t.same(sentences(event('DEVICE.shaker-1.STOPPED', { by: 'tablet', operator: 'Kim' })), ['shaker-1: stopped by tablet, said to be Kim'])
   t.same(sentences(event('FRIDGE.f1.OPEN')), ['f1: fridge open'])
   t.same(sentences(event('EXECUTION.run.ABORTED', { workflow_name: 'spin', reason: 'stopped' })), ['spin: the run is ABORTED: stopped'])
   t.end()

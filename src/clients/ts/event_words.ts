@@ -46,8 +46,9 @@ const eventWords: Readonly<Record<string, Words>> = {
   'EXECUTION.COMPLETED': ({ workflow_name }) => `${workflow_name}: the run is COMPLETED`,
   'EXECUTION.ABORTED': ({ workflow_name, reason }) => `${workflow_name}: the run is ABORTED${because(reason)}`,
   'EXECUTION.FAILED': ({ workflow_name, reason }) => `${workflow_name}: the run is FAILED${because(reason)}`,
-  // A failed operation of a run has an incident, which says more.
-  'DEVICE.FAULTED': ({ error, execution_id }, { entity_id }) => (execution_id ? undefined : about(entity_id, error)),
+  // A failed operation of a run has an incident, which says more; a stop has none.
+  'DEVICE.FAULTED': ({ error, error_type, execution_id }, { entity_id }) =>
+    execution_id && error_type !== 'Stopped' ? undefined : about(entity_id, error),
   'DEVICE.STOPPED': ({ by, operator }, { entity_id }) =>
     `${entity_id}: stopped${by ? ` by ${by}` : ''}${operator ? `, said to be ${operator}` : ''}`,
   'DEVICE.FAULT_CLEARED': (_, { entity_id }) => `${entity_id}: the fault was cleared`,
@@ -105,7 +106,7 @@ export function operatorWords(): (event: RuntimeEvent) => string[] {
     if (event.entity_type === 'THREAD' && event.status === 'COMPLETED') barcodes.delete(thread_id)
     if (event.entity_type === 'INCIDENT') incident = String(message)
     // The incident before it had the message.
-    const isKnown = typeof last_error === 'string' && last_error !== '' && incident.includes(last_error)
+    const isKnown = typeof last_error === 'string' && last_error !== '' && incident.includes(last_error.replace(/\.$/, ''))
     const wait = waitOf(event)
     const words = sentenceOf(event, isKnown ? { ...its, last_error: null } : its, who)
     return [...(wait === undefined ? [] : [`${who}: ${wait}`]), ...(words === undefined ? [] : [words])]
