@@ -20,6 +20,9 @@ use, says so on stderr, and stops. Ctrl-C leaves a device running, and says so. 
 beginning; a run may be named by its workflow, a thread by its name. Times are in the zone of the computer where the command runs:
 \`benchd events since 2026-11-28\` begins at midnight there, and each printed time names its zone, as \`09:00+01:00\`. JSON has Unix seconds.
 
+\`runs follow\`, \`events tail\` and \`events since\` print what happens to labware and devices in words: steps with their values, moves, waits of more than five seconds, incidents; \`runs follow\`
+also decisions, with who made them. \`--all\` prints every state of the engine too. \`--json\` always prints every event whole.
+
 ${sections.map(sectionText).join('\n')}
 ## Options of every command
 

@@ -247,4 +247,16 @@ export const troubleChecks: Record<string, Check> = {
     await page.getByRole('button', { name: 'pad_9', exact: true }).waitFor()
     await bench.ask('DELETE', '/api/teachpoints/arm-1/pad_9')
   },
+  async 'a refusal does not cover the button that is pressed next'(bench) {
+    const page = await bench.open('/#/runs/new', small)
+    await page.getByLabel('Speed (rpm)').fill('99999')
+    const start = button(page, 'Start run')
+    await start.click()
+    await page.getByRole('button', { name: 'Close this message' }).waitFor()
+    const [its, over] = [await start.boundingBox(), await page.locator('.said').boundingBox()]
+    assert.ok(
+      its && over && its.y + its.height <= over.y,
+      `Start run ends at ${its!.y + its!.height}, and the message begins at ${over!.y}`,
+    )
+  },
 }

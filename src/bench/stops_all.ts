@@ -28,7 +28,7 @@ export function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopIn
   const pressed = () => {
     log.warn('the stop input is active: every device is stopped')
     audit.note({ ...byService, what: 'stop input', details: { text: 'The stop input asked every device to stop', device_id: '*' } })
-    registry.haltAll('stop input').catch((error) => log.error('the stop input', error))
+    registry.haltAll({ by: 'stop input' }).catch((error) => log.error('the stop input', error))
     runs.addByHand({ by: 'stop input', decision: 'stop_all' })
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)

@@ -39,8 +39,8 @@ test('events tail prints a line a person can read, of the types that were asked 
   const tail = running(t, service.home, ['events', 'tail', '--types', 'device, custom', '--data-dir', `${service.home}/data`])
   await heard(service, [tail])
   await service.emit('THREAD.plate.MOVING', { n: 1 })
-  await service.emit('CUSTOM.note.EMITTED', { n: 2 })
-  t.match(await tail.line(/.*"n":\d.*/), /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}CUSTOM\.note\.EMITTED {2}run-1 {2}\{"n":2\}$/)
+  await service.emit('CUSTOM.note.EMITTED', { n: 2, value: '2' })
+  t.match(await tail.line(/.*event note: 2$/), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}run-1 {2}event note: 2$/)
 })
 
 test('a type of event that benchd does not fire is told before events tail waits for it', async (t) => {
@@ -68,6 +68,7 @@ test('events tail that finds no service, or has no key, ends at once', async (t)
 test('events since takes seconds, a date and a time ago, and prints what GET /events answers', async (t) => {
   const service = await serving(t)
   const fired: RuntimeEvent[] = []
+  await service.emit('THREAD.plate.MOVING', {}, 'run-2')
   for (let n = 0; n < 5; n++) fired.push(await service.emit(n % 2 ? 'CUSTOM.note.EMITTED' : 'THREAD.plate.MOVING', { n }))
   const iso = new Date(Math.floor(fired[0]!.timestamp * 1000)).toISOString()
   for (const way of service.ways) {
@@ -81,8 +82,13 @@ test('events since takes seconds, a date and a time ago, and prints what GET /ev
     for (const time of ['0', '10m', '2h', '1d', '3600s', iso, iso.slice(0, 10)]) t.same(await since(time), fired, time)
     t.same(await since('0', '--types', 'custom'), [fired[1], fired[3]])
   }
-  const { stdout } = await benchd(service.home, ['events', 'since', '10m', '--execution', 'run-1', ...service.ways[0]!])
-  t.match(stdout, /^\S+Z {2}THREAD\.plate\.MOVING {2}run-1 {2}\{"n":0\}\n/)
+  const lines = async (...options: string[]) =>
+    (await benchd(service.home, ['events', 'since', '10m', '--execution', 'run-1', ...options, ...service.ways[0]!])).stdout
+  t.match(await lines(), /^\S+:\d\dZ {2}run-1 {2}event note\n\S+Z {2}run-1 {2}event note\n$/)
+  t.match(await lines('--all'), /^\S+\.\d{3}Z {2}THREAD\.plate\.MOVING {2}run-1 {2}\{"n":0\}\n(.*\n){4}$/)
+  const silent = await benchd(service.home, ['events', 'since', '10m', '--execution', 'run-2', ...service.ways[0]!])
+  t.match(silent, { code: 0, stdout: '', stderr: /only states of the engine changed; to see them: --all/ })
+  t.match(await lines('--types', 'thread'), /^\S+Z {2}run-1 {2}THREAD\.plate\.MOVING {2}\{"n":0\}\n/)
   for (const wrong of ['yesterday', '', '10x', '-5', 'NaN', '1960-01-01', '05/11/2026', '0x10']) {
     t.match(
       await benchd(service.home, ['events', 'since', ...service.ways[0]!, '--', wrong]),
@@ -213,10 +219,10 @@ function speaking({ home, port, key }: Known, url: string) {
 /** Fires events until those who read along have printed one. */
 async function heard(service: { emit(name: string, context: object): Promise<unknown> }, tails: readonly Running[]): Promise<void> {
   let waiting = true
-  const all = Promise.all(tails.map(({ line }) => line(/"n":-1/))).finally(() => {
+  const all = Promise.all(tails.map(({ line }) => line(/"n":-1|event note: -1/))).finally(() => {
     waiting = false
   })
-  while (waiting) await service.emit('CUSTOM.note.EMITTED', { n: -1 })
+  while (waiting) await service.emit('CUSTOM.note.EMITTED', { n: -1, value: '-1' })
   await all
 }
 

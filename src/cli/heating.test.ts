@@ -48,13 +48,19 @@ async function afterwards(t: Test, heating: object | null) {
     moves: [],
     groups: [],
   }
-  const ended = { timestamp: 1, entity_type: 'EXECUTION', status: 'COMPLETED', context: { reason: null, still_heating } }
+  const ended = {
+    timestamp: 1,
+    entity_type: 'EXECUTION',
+    status: 'COMPLETED',
+    context: { workflow_name: 'warm', reason: null, still_heating },
+  }
   const answers: Record<string, object> = {
     '/events': { events: [ended], next_since: 2 },
     [`/api/executions/${execution_id}`]: { ...run, still_heating },
     [`/api/executions/${execution_id}/blockers`]: { blockers: [] },
     [`/api/executions/${execution_id}/why`]: { threads: [] },
     [`/api/executions/${execution_id}/threads`]: { threads: [] },
+    [`/api/executions/${execution_id}/record`]: { rows: [] },
     '/api/labware': { labware: [] },
     '/api/devices/shaker-1': { device_id: 'shaker-1', heating },
   }
@@ -69,7 +75,7 @@ async function afterwards(t: Test, heating: object | null) {
 test('a run that left heat on says so wherever it is shown, and why it is asked only as long as that is so', async (t) => {
   const runs = await afterwards(t, { target: 60, is_lowest: false })
   t.match(await runs('show'), { code: 0, stdout: `at its end:\n  shaker-1 ${remedy}\n` })
-  t.match(await runs('follow'), { code: 0, stdout: new RegExp(`^shaker-1 ${remedy}\n.*execution  COMPLETED\n$`) })
+  t.match(await runs('follow'), { code: 0, stdout: new RegExp(`^shaker-1 ${remedy}\n\\S+Z  warm: the run is COMPLETED\n$`) })
   t.match(await runs('why'), { code: 0, stdout: `it has ended: nothing waits\nshaker-1 ${remedy}\n` })
   const later = await afterwards(t, null)
   t.match(await later('why'), { code: 0, stdout: 'it has ended: nothing waits\n' })

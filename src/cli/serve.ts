@@ -133,7 +133,7 @@ async function serveUntilSignalled(
   const started = await startService(config, { ...folders, log: words, onStoppable })
   process.on('uncaughtException', (error) => {
     words.error('ending because of a fault of our own; every device is stopped', error)
-    void started.bench.registry.haltAll('the service').catch(() => undefined)
+    void started.bench.registry.haltAll({ by: 'the service' }).catch(() => undefined)
     process.exit(exitCodes.failed[0])
   })
   const manager = new ServiceManager()

@@ -2,6 +2,7 @@
 // until it acknowledges that.
 
 import { LabError, messageOf } from '../errors.ts'
+import type { Author } from '../kit/author.ts'
 import type { Configured, Driven, InstrumentContext } from './configured.ts'
 import type { Device } from './device.ts'
 import { connectionLost, faultOf, isHarmless, worded } from './failure.ts'
@@ -137,11 +138,11 @@ export class Condition {
     this.#around.stood?.()
   }
 
-  /** Latches a stop of the operation, if there is one, by somebody with this name. */
-  stop(operation: string | null, by: string | null): void {
+  /** Latches a stop of the operation, if there is one. */
+  stop(operation: string | null, author: Author): void {
     this.isInitialized = false
     this.isTouched = true
-    this.latch.setStopped(operation, by)
+    this.latch.setStopped(operation, author)
   }
 
   /** Clears a fault that somebody has looked at; never a stop. A device that no stop ends counts as off from then on, unless it `isRunning`. */

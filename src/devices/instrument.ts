@@ -1,6 +1,7 @@
 // A device of the bench: checks who may use it, performs its operations, stops it, and closes it.
 
 import { LabError } from '../errors.ts'
+import { nobody } from '../kit/author.ts'
 import { Abilities } from './abilities.ts'
 import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
@@ -267,12 +268,11 @@ export class Instrument {
 
   /**
    * Latches a stop that was sent, and ends the running operation. Resolves when the instrument has acknowledged the stop, or after 400 ms; if the link is being
-   * opened, when it is open, or after two seconds. Rejects with `stop_not_sent` if the bytes could not be written; the stop is latched even so. `by` is
-   * the name of the caller.
+   * opened, when it is open, or after two seconds. Rejects with `stop_not_sent` if the bytes could not be written; the stop is latched even so.
    */
-  halted(acknowledged: Promise<void>, by: string | null = null): Promise<OperationResult> {
+  halted(acknowledged: Promise<void>, author = nobody): Promise<OperationResult> {
     const { run } = this.operation
-    this.condition.stop(run?.name ?? null, by)
+    this.condition.stop(run?.name ?? null, author)
     run?.cutShort('stopped')
     return answerToStop(this.device_id, this.#around.clock, {
       acknowledged: this.condition.halts.sent(acknowledged),

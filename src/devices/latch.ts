@@ -1,6 +1,7 @@
 // The latch of a device: its first fault, and whether it was stopped. Each change is an event, and survives a restart.
 
 import type { Context } from '../events/event.ts'
+import { type Author, authorText } from '../kit/author.ts'
 import type { Log } from '../kit/log.ts'
 import type { Latch, LatchStore } from './latches.ts'
 import type { Fault, Stopped, StopRequest } from './records.ts'
@@ -44,8 +45,8 @@ export class DeviceLatch {
   /** The first and the last stop with caller and time; null unless the device is stopped. */
   get stop(): Stopped | null {
     if (!this.#latch?.stopped) return null
-    const { by, at, again = null } = this.#latch.stop ?? { by: null, at: this.#latch.fault.since }
-    return { by, at, again }
+    const { again = null, ...first } = this.#latch.stop ?? { by: null, at: this.#latch.fault.since }
+    return { ...first, again }
   }
 
   /** Latches a fault; does nothing if one is latched. */
@@ -53,9 +54,9 @@ export class DeviceLatch {
     if (!this.#latch) this.#set({ fault: { ...fault, since: Date.now() / 1000 }, stopped: false })
   }
 
-  /** `command` is the operation that was under way, `by` the name of the caller. */
-  setStopped(command: string | null, by: string | null): void {
-    const request: StopRequest = { by, at: Date.now() / 1000 }
+  /** `command` is the operation that was under way. */
+  setStopped(command: string | null, { by, operator }: Author): void {
+    const request: StopRequest = { by, ...(operator !== undefined && { operator }), at: Date.now() / 1000 }
     const isRepeat = this.#isRepeat(request)
     if (this.#latch) {
       this.#setStoppedToo(this.#latch, request, isRepeat)
@@ -87,11 +88,11 @@ export class DeviceLatch {
     return last !== undefined && Math.abs(at - last) < 1
   }
 
-  #emitStopped({ by }: StopRequest): void {
+  #emitStopped({ by, operator }: StopRequest): void {
     const execution_id = this.#around.execution()
-    const context = { device_name: this.#device_id, by, execution_id }
+    const context = { device_name: this.#device_id, by, ...(operator !== undefined && { operator }), execution_id }
     this.#around.hub.emit(`DEVICE.${this.#device_id}.STOPPED`, context, execution_id ?? undefined)
-    this.#around.log.warn(`${this.#device_id}: stopped${by === null ? '' : ` by ${by}`}`)
+    this.#around.log.warn(`${this.#device_id}: stopped${by === null ? '' : ` by ${authorText(by, operator)}`}`)
   }
 
   /** Notes that the device has acknowledged its halt. The fault stays, and says that nothing moves any more. */

@@ -72,6 +72,7 @@ export type Fault = v.InferOutput<typeof Fault>
 
 export const StopRequest = v.strictObject({
   by: described(Nullable.text, 'The name of the key, or `stop input`; null where nobody knows'),
+  operator: v.optional(described(v.string(), 'The name that the person gave with the request; nobody has checked it')),
   at: UnixSeconds,
 })
 export type StopRequest = v.InferOutput<typeof StopRequest>

@@ -224,7 +224,7 @@ test('what is latched is still latched after a restart', async (t) => {
   const second = await bench(t, { folder })
   t.match(second.registry.find('shaker-1').info(), { state: 'stopped', fault: { error_type: 'Stopped' }, stopped: { again: null } })
   t.same(second.events, [], 'and is no new event')
-  await second.clock.run(second.registry.halt('shaker-1', 'ann'))
+  await second.clock.run(second.registry.halt('shaker-1', { by: 'ann' }))
   await second.latches.settled()
   const third = await bench(t, { folder })
   t.match(third.registry.find('shaker-1').info().stopped, { by: null, again: { by: 'ann', at: Number } })
@@ -297,7 +297,7 @@ test('many stops at once are all on the wire at once, and are confirmed by what 
   const shake = shaker.perform('shake', { speed: 500, duration: 60 })
   await clock.advance(5000)
   const before = written.length
-  const stops = Array.from({ length: 20 }, (_, i) => registry.halt('shaker-1', `client ${i}`))
+  const stops = Array.from({ length: 20 }, (_, i) => registry.halt('shaker-1', { by: `client ${i}` }))
   t.equal(written.length, before + 20)
   for (const stop of await clock.run(Promise.all(stops))) t.match(stop, { success: true })
   t.match(shaker.info(), { state: 'stopped', fault: { may_still_be_moving: false } })

@@ -1,6 +1,7 @@
 // The devices of the bench, by their ids.
 
 import { LabError, messageOf } from '../errors.ts'
+import { nobody } from '../kit/author.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import type { Link } from './device.ts'
@@ -41,23 +42,23 @@ export class Registry {
     return this.all().every((instrument) => instrument.simulated || !instrument.driven || instrument.abilities.person !== undefined)
   }
 
-  /** Stops one device for `by`; the bytes are on its wire before this returns. */
-  halt(device_id: string, by: string | null = null): Promise<OperationResult> {
+  /** Stops one device for the author; the bytes are on its wire before this returns. */
+  halt(device_id: string, author = nobody): Promise<OperationResult> {
     const leaving = this.#leaving.size > 0 ? [...this.#leaving].filter((instrument) => instrument.device_id === device_id) : []
     const instrument = this.#instruments.get(device_id) ?? leaving[0] ?? this.find(device_id)
     haltQuietly(leaving.filter((other) => other !== instrument))
-    return instrument.halted(instrument.halt(), by)
+    return instrument.halted(instrument.halt(), author)
   }
 
-  /** Stops every device that has a driver, for `by`: all the bytes are on their wires before anything else is done. */
-  async haltAll(by: string | null = null): Promise<StopAllResult> {
+  /** Stops every device that has a driver, for the author: all the bytes are on their wires before anything else is done. */
+  async haltAll(author = nobody): Promise<StopAllResult> {
     const leaving = [...this.#leaving]
     const removed = leaving.filter(({ device_id }) => !this.#instruments.has(device_id))
     haltQuietly(leaving.filter((instrument) => !removed.includes(instrument)))
     const sent = [...this.all(), ...removed]
       .filter(({ driven }) => driven)
       .map((instrument) => ({ instrument, acknowledged: instrument.halt() }))
-    const halted = sent.map(({ instrument, acknowledged }) => instrument.halted(acknowledged, by))
+    const halted = sent.map(({ instrument, acknowledged }) => instrument.halted(acknowledged, author))
     const answers = await Promise.allSettled(halted)
     return summed(answers.map((answer, i) => ({ device_id: sent[i]!.instrument.device_id, answer })))
   }

@@ -63,6 +63,17 @@ test('on a full disk the demo begins on a folder that it has used before, and sa
   t.notMatch(words, 'undefined')
 })
 
+test('the demo says how fast simulated time goes', async (t) => {
+  for (const [scale, words] of [
+    [1, 'nothing moves. They take as long as real ones.'],
+    [16, 'nothing moves. 16 simulated seconds pass in one of yours.'],
+  ] as const) {
+    const rooms = await openBench(await demoConfig(scale), { data_dir: t.testdir({}), log: silent })
+    t.match(welcome({ url: 'http://127.0.0.1:1', api_key: 'bk_any', rooms, folder: undefined }), words)
+    await rooms.close()
+  }
+})
+
 for (const name of benchNames) {
   test(`the bench ${name} of the demo has its topology loaded, and names a workflow that there is`, async (t) => {
     const bench = await openBench(await demoConfig(1000, name), { data_dir: t.testdir({}), log: silent })

@@ -101,12 +101,17 @@ function isStorage(error: unknown): error is LabError {
 /** `api_key` is undefined if none could be written. */
 type Welcome = { url: string; api_key: string | undefined; rooms: Rooms; folder: string | undefined; bench?: BenchName }
 
+/** Says how fast simulated time goes. */
+function pace(time_scale: number): string {
+  return time_scale === 1 ? 'They take as long as real ones.' : `${time_scale} simulated seconds pass in one of yours.`
+}
+
 export function welcome({ url, api_key, rooms, folder, bench = 'small' }: Welcome): string {
   const { config, version } = rooms
   const { workflow, breaks } = benches[bench]
   const points = config.devices.reduce((sum, { device_id }) => sum + rooms.teachpoints.list(device_id).length, 0)
   return `
-benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time_scale} simulated seconds pass in one of yours.
+benchd ${version}  DEMO: every device is simulated, nothing moves. ${pace(config.time_scale)}
 
   page      ${url}/${api_key === undefined ? '' : `#k=${api_key}`}
             ${api_key === undefined ? 'open this address in a browser' : 'open this address in a browser: the key is in it'}

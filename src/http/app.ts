@@ -15,6 +15,8 @@ import { type Entrance, entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
 import { idempotent, takesIdempotencyKey } from './idempotency.ts'
 import { mustBeAsShown } from './if_state.ts'
+import { mayHaveChanged } from './live/board.ts'
+import { thenMaybe } from './maybe_promise.ts'
 import { nearPath } from './near_paths.ts'
 import { publicPages, servePages } from './pages.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
@@ -125,6 +127,11 @@ function guarded(bench: Bench): NonNullable<Parameters<typeof caller<Bench>>[0][
     const shown = route.state_of && c.req.header('if-state')
     const handleAsShown = () =>
       shown ? mustBeAsShown(bench, { shown, present: route.state_of!(bench, param), path: c.req.path }).then(handle) : handle()
-    return takesIdempotencyKey(route) ? idempotent(bench, route, c, bytes, handleAsShown) : handleAsShown()
+    const answer = takesIdempotencyKey(route) ? idempotent(bench, route, c, bytes, handleAsShown) : handleAsShown()
+    if (route.method === 'GET' || route.is_unrecorded) return answer
+    return thenMaybe(answer, (response) => {
+      mayHaveChanged(bench)
+      return response
+    })
   }
 }

@@ -76,7 +76,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     errors: [400, 404, 500],
     async handle({ rooms, c, param }) {
       const device_id = param('device_id')
-      const halted = rooms.registry.halt(device_id, c.get('principal').name)
+      const halted = rooms.registry.halt(device_id, authorOf(c))
       record(rooms, c, 'stop', device_id)
       return stopped(c, await halted)
     },
@@ -88,7 +88,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     success: { description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
     errors: [500],
     async handle({ rooms, c }) {
-      const halted = rooms.registry.haltAll(c.get('principal').name)
+      const halted = rooms.registry.haltAll(authorOf(c))
       record(rooms, c, 'stop_all')
       return stopped(c, await halted)
     },

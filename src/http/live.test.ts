@@ -111,6 +111,20 @@ test('a change is sent as the value that GET answers then, and nothing else is',
   await live.hangUp()
 })
 
+test('a change without an event is shown soon after the request that made it', async (t) => {
+  const setup = await opened(t)
+  const { incident_id } = setup.bench.hub.incidents.record({ category: 'ACTION_FAILED', message: 'the seal failed' })
+  const live = await watched(setup)
+  await live.until('the incident is shown', () => live.of('incident').length === 1)
+  await setup.ask('POST', `/api/incidents/${incident_id}/acknowledge`)
+  // A look later.
+  await setup.clock.advance(200)
+  await live.until('the stream is read', () => live.state.get(`incident ${incident_id}`) === null)
+  const since = live.messages.slice(live.messages.findIndex(({ data }) => data.id === incident_id && data.value !== null))
+  t.ok(since.filter(({ event }) => event === 'beat').length <= 1, 'and not at the next look at everything, two seconds later')
+  await live.hangUp()
+})
+
 test('while somebody watches, a device is asked every two seconds, and the newest reading is that of GET', async (t) => {
   const setup = await opened(t)
   await setup.ask('POST', '/api/devices/shaker-1/initialize')

@@ -7,7 +7,7 @@ import type { Clock } from '../kit/clock.ts'
 import { described } from '../kit/described.ts'
 import type { Log } from '../kit/log.ts'
 import { type Route, routesOf } from './contract.ts'
-import { LiveBoard, type Source } from './live/board.ts'
+import { boards, LiveBoard, type Source } from './live/board.ts'
 import { type LiveRooms, sourcesOf, timelineOf } from './live/sources.ts'
 import { openStream, type Streaming } from './open_stream.ts'
 
@@ -15,9 +15,6 @@ import { openStream, type Streaming } from './open_stream.ts'
 type Rooms = LiveRooms & Streaming & { clock: Clock; log: Log; readings: Readings }
 
 const route = routesOf<Rooms>('system')
-
-/** The board of each bench, so that each value is compared and serialized once for all connections. */
-const boards = new WeakMap<Rooms['hub'], LiveBoard>()
 
 export const liveRoutes: Route<Rooms>[] = [
   route('GET', '/api/live', {

@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono'
 import type { Registry } from '../devices/registry.ts'
+import type { Author } from '../kit/author.ts'
 import type { Log } from '../kit/log.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import type { App } from './app.ts'
@@ -35,14 +36,14 @@ export function startingApp(stoppable?: Stoppable): Hono<Env> & App {
 
 function addStops(hono: Hono<Env>, rooms: Stoppable): NonNullable<App['admits']> {
   const { enter, admits } = entrance(rooms)
-  const stopped = (c: Exchange, stop: (by: string) => Promise<object>) =>
+  const stopped = (c: Exchange, stop: (author: Author) => Promise<object>) =>
     enter(c, () =>
-      stop(c.get('principal').name).then(
+      stop({ by: c.get('principal').name }).then(
         (result) => json(result),
         (error) => answerFailure(rooms.log, c, error),
       ),
     )
-  hono.post('/api/stop', (c) => stopped(c, (by) => rooms.registry.haltAll(by)))
-  hono.post('/api/devices/:device_id/stop', (c) => stopped(c, async (by) => rooms.registry.halt(c.req.param('device_id'), by)))
+  hono.post('/api/stop', (c) => stopped(c, (author) => rooms.registry.haltAll(author)))
+  hono.post('/api/devices/:device_id/stop', (c) => stopped(c, async (author) => rooms.registry.halt(c.req.param('device_id'), author)))
   return admits
 }

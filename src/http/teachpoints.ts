@@ -9,6 +9,7 @@ import { checked } from '../kit/schema.ts'
 import { Version, versionOf } from '../teachpoints/history.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import { AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
+import { authorOf } from './author.ts'
 import { type Call, json, type Route, routesOf } from './contract.ts'
 
 type Rooms = { registry: Registry; teachpoints: Teachpoints }
@@ -68,7 +69,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
     async handle({ rooms, body, c }) {
       const wanted = body()
       rooms.registry.find(wanted.device_id)
-      const created = await rooms.teachpoints.create(wanted, whose(c))
+      const created = await rooms.teachpoints.create(wanted, authorOf(c))
       return json(created, 201, { Location: addressOf(created) })
     },
   }),
@@ -90,7 +91,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
       const ids = teachpoints.map((teachpoint) => teachpoint.device_id)
       for (const id of new Set(device_id === undefined ? ids : [device_id, ...ids])) rooms.registry.find(id)
       mustBelongTo(device_id, teachpoints)
-      const { created, updated } = await rooms.teachpoints.importAll(teachpoints, { overwrite, ...whose(c) })
+      const { created, updated } = await rooms.teachpoints.importAll(teachpoints, { overwrite, ...authorOf(c) })
       return json({ success: true, message: `${created} created, ${updated} updated`, created, updated })
     },
   }),
@@ -118,7 +119,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
     async handle(call) {
       const { device_id } = call.rooms.registry.find(call.param('device_id'))
       const { version } = call.body()
-      return tagged(await call.rooms.teachpoints.restore(device_id, nameIn(call), version, { tag: wantedTag(call), ...whose(call.c) }))
+      return tagged(await call.rooms.teachpoints.restore(device_id, nameIn(call), version, { tag: wantedTag(call), ...authorOf(call.c) }))
     },
   }),
   route('PUT', point, {
@@ -135,7 +136,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
       const { device_id, name } = existing(call)
       const wanted = call.body()
       const point = checked(Teachpoint, { device_id, name, ...wanted }, 'the body')
-      return tagged(await call.rooms.teachpoints.replace(device_id, name, point, { tag: wantedTag(call), ...whose(call.c) }))
+      return tagged(await call.rooms.teachpoints.replace(device_id, name, point, { tag: wantedTag(call), ...authorOf(call.c) }))
     },
   }),
   route('DELETE', point, {
@@ -146,7 +147,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle(call) {
       const { device_id, name } = existing(call)
-      await call.rooms.teachpoints.delete(device_id, name, whose(call.c))
+      await call.rooms.teachpoints.delete(device_id, name, authorOf(call.c))
       return json({ success: true, message: `deleted ${JSON.stringify(name)} of ${device_id}` })
     },
   }),
@@ -161,10 +162,6 @@ function existing({ rooms, param }: Pick<Call<Rooms, unknown, unknown>, 'rooms' 
 function nameIn({ rooms, param }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param'>): string {
   const name = param('name')
   return rooms.teachpoints.has(param('device_id'), name) ? name : name.trim()
-}
-
-function whose(c: Call<Rooms, unknown, unknown>['c']): { by: string } {
-  return { by: c.get('principal').name }
 }
 
 function tagged(teachpoint: Teachpoint): Response {

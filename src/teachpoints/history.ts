@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
+import type { Author } from '../kit/author.ts'
 import { described } from '../kit/described.ts'
 import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
@@ -13,6 +14,7 @@ export const Version = v.strictObject({
   version: described(v.string(), 'The version that `restore` takes. It is the ETag of the point, and differs for another content'),
   at: described(v.nullable(v.number()), 'Unix time of the change; null where it is not known', 's'),
   by: described(v.nullable(v.string()), 'Whose key it was; null where it is not known'),
+  operator: v.optional(described(v.string(), 'The name that the person gave with the request; nobody has checked it')),
   point: described(v.nullable(Teachpoint), 'null where the point was deleted'),
 })
 export type Version = v.InferOutput<typeof Version>
@@ -55,12 +57,13 @@ export class TeachpointHistory {
   }
 
   /** Resolves when the versions are on the disk. A disk that refuses them is only reported, since the points themselves are stored. */
-  async add(changes: readonly TeachpointChange[], by: string | null): Promise<void> {
+  async add(changes: readonly TeachpointChange[], { by, operator }: Author): Promise<void> {
     const at = Date.now() / 1000
     const lines = changes.flatMap(({ key, before, after }) => {
       const known = this.#versions.get(key) ?? []
       const missed = before !== undefined && !isLast(known, before) ? [{ key, ...unknown(before) }] : []
-      return [...missed, { key, version: versionOf(after), at, by, point: after ?? null }]
+      const author = { by, ...(operator !== undefined && { operator }) }
+      return [...missed, { key, version: versionOf(after), at, ...author, point: after ?? null }]
     })
     for (const { key, ...version } of lines) this.#put(key, version)
     const write = () => this.#file.write(lines, { isSynced: true, all: () => this.#all() })

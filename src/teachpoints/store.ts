@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
+import { type Author, nobody } from '../kit/author.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { byCodePoint, lookOf } from '../kit/name.ts'
@@ -24,7 +25,7 @@ type Content = v.InferOutput<typeof Content>
 type Points = Map<string, Teachpoint>
 
 /** The author of a change: the name of a key. */
-type By = { by?: string }
+type By = Partial<Author>
 
 /** Points are frozen. Each method that changes one rejects with `storage` if the change is not known to be stored. */
 export class Teachpoints {
@@ -66,14 +67,14 @@ export class Teachpoints {
   }
 
   /**
-   * Restores a version of a point; with a tag, only if the present point has that tag. `by` names the caller, here and
+   * Restores a version of a point; with a tag, only if the present point has that tag. The author is the caller, here and
    * below. Rejects with `not_found` for another version, with `invalid` for a deletion, and with `conflict`.
    */
   async restore(
     device_id: string,
     name: string,
     version: string,
-    { tag, by }: By & { tag?: string | undefined } = {},
+    { tag, ...author }: By & { tag?: string | undefined } = {},
   ): Promise<Teachpoint> {
     const wanted = this.history(device_id, name).find((one) => one.version === version)
     if (!wanted)
@@ -81,7 +82,7 @@ export class Teachpoints {
     const { point } = wanted
     if (!point)
       throw new LabError('invalid', `in this version teachpoint ${name} of ${device_id} is deleted: delete it, or name another version`)
-    await this.#change(by, (points) => {
+    await this.#change(author, (points) => {
       mustBe(tag, points.get(keyOf(point)), point)
       points.set(keyOf(point), point)
       checkGateways(points, [point])
@@ -91,8 +92,8 @@ export class Teachpoints {
   }
 
   /** Rejects with `exists`, and with `invalid` when the device has `mostPoints`. */
-  async create(point: Teachpoint, { by }: By = {}): Promise<Teachpoint> {
-    await this.#change(by, (points) => {
+  async create(point: Teachpoint, author: By = {}): Promise<Teachpoint> {
+    await this.#change(author, (points) => {
       if (points.has(keyOf(point))) throw existing(point)
       checkLooks(points, [point])
       points.set(keyOf(point), point)
@@ -110,7 +111,7 @@ export class Teachpoints {
     device_id: string,
     name: string,
     point: Teachpoint,
-    { tag, by }: By & { tag?: string | undefined } = {},
+    { tag, ...author }: By & { tag?: string | undefined } = {},
   ): Promise<Teachpoint> {
     if (point.device_id !== device_id || point.name !== name) {
       throw new LabError(
@@ -118,7 +119,7 @@ export class Teachpoints {
         `teachpoint ${name} of ${device_id} cannot become ${point.name} of ${point.device_id}: create that one, then delete this`,
       )
     }
-    await this.#change(by, (points) => {
+    await this.#change(author, (points) => {
       mustBe(tag, found(points, device_id, name), point)
       points.set(keyOf(point), point)
       checkGateways(points, [point])
@@ -127,8 +128,8 @@ export class Teachpoints {
   }
 
   /** Rejects with `not_found`. */
-  async delete(device_id: string, name: string, { by }: By = {}): Promise<void> {
-    await this.#change(by, (points) => {
+  async delete(device_id: string, name: string, author: By = {}): Promise<void> {
+    await this.#change(author, (points) => {
       points.delete(keyOf(found(points, device_id, name)))
     })
   }
@@ -136,11 +137,11 @@ export class Teachpoints {
   /** Stores all points or none. Rejects with `invalid` for a name given twice, and with `exists` for an existing point unless `overwrite` is set. */
   async importAll(
     imported: readonly Teachpoint[],
-    { overwrite, by }: By & { overwrite: boolean },
+    { overwrite, ...author }: By & { overwrite: boolean },
   ): Promise<{ created: number; updated: number }> {
     checkDistinct(imported)
     let updated = 0
-    await this.#change(by, (points) => {
+    await this.#change(author, (points) => {
       const existed = imported.filter((point) => points.has(keyOf(point)))
       if (existed[0] && !overwrite) throw existing(existed[0])
       updated = existed.length
@@ -156,7 +157,7 @@ export class Teachpoints {
     await this.#history.close()
   }
 
-  async #change(by: string | undefined, edit: (points: Points) => void): Promise<void> {
+  async #change(author: By, edit: (points: Points) => void): Promise<void> {
     let changes: TeachpointChange[] = []
     await this.#file.change((content) => {
       const [before, points] = [keyed(content.teachpoints), keyed(content.teachpoints)]
@@ -164,7 +165,7 @@ export class Teachpoints {
       changes = changesOf(before, points)
       return { teachpoints: sorted(points) }
     })
-    if (changes.length) await this.#history.add(changes, by ?? null)
+    if (changes.length) await this.#history.add(changes, { ...nobody, ...author })
   }
 
   #index(): Points {

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
 import { type Later, LaterScreen, later, more } from './later.tsx'
 import { AskName } from './name_form.tsx'
@@ -106,6 +106,8 @@ export function App() {
 
 /** Shows the outcome of the last press until Escape, wherever the page is scrolled. The element always exists, because a screen reader announces only changes in an existing element. */
 function Said() {
+  const bar = useRef<HTMLDivElement>(null)
+  useEffect(() => uncover(bar.current), [notice.value])
   useEffect(() => {
     const close = ({ key }: KeyboardEvent) => {
       if (key === 'Escape') notice.value = undefined
@@ -114,7 +116,7 @@ function Said() {
     return () => removeEventListener('keydown', close)
   }, [])
   return (
-    <div class="said" role="status">
+    <div class="said" role="status" ref={bar}>
       {notice.value && (
         <p class={notice.value.bad ? 'notice bad' : 'notice'}>
           <span class="long">{notice.value.text}</span>
@@ -125,6 +127,18 @@ function Said() {
       )}
     </div>
   )
+}
+
+/**
+ * Scrolls the focused control, and the filled button of a form, out from under the notice, which lies over the end of the window. Cards stay where they are:
+ * a finger on its way to one must not meet another.
+ */
+function uncover(bar: HTMLElement | null): void {
+  if (!bar || bar.clientHeight === 0) return
+  const { top } = bar.getBoundingClientRect()
+  const next = [...document.querySelectorAll('main button.main:not(article *), main :focus')].map((its) => its.getBoundingClientRect())
+  const covered = next.filter((its) => its.top < innerHeight && its.bottom > top && its.height > 0)
+  if (covered.length > 0) scrollBy(0, Math.max(...covered.map(({ bottom }) => bottom)) - top + 8)
 }
 
 function Screen({ screen, id }: { screen: string; id: string | undefined }) {

@@ -1,19 +1,17 @@
-// Prints the events of a run until the run ends or needs a person.
+// Prints what happens in a run until the run ends or needs a person.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { StillHeating } from '../../events/contexts.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
 import type { Blocker, Reason } from '../../workflow/runs/explanation.ts'
 import { atShell, short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
-import { stillHeating } from '../heating.ts'
-import { localTime } from '../local_time.ts'
 import { print } from '../table.ts'
 import { note } from '../terminal.ts'
+import { type Level, RunLog } from './run_log.ts'
 
 const page = 1000
-/** Seconds without an event after which the run is asked for its blockers. */
+/** Seconds after which the run is asked for its waits and blockers. */
 const wait_s = 5
 /** The pause between attempts to reach an absent service, and their number; a restart takes less than a minute. */
 const again_ms = 1000
@@ -24,9 +22,11 @@ const mostAttempts = 60
  * paused, failed or stalled, so that it cannot continue by itself. A run that waits for a manual step or an event is followed further, as is one
  * whose service restarts. Throws `unreachable` if the service stays away.
  */
-export async function follow(service: Service, execution_id: string, asJson: boolean): Promise<number> {
+export async function follow(service: Service, execution_id: string, level: Level): Promise<number> {
   const noted = new Set<string>()
+  const log = level === 'json' ? undefined : new RunLog(service, execution_id, level)
   let isHeld = false
+  let looked = Date.now()
   let standing: CliError | undefined
   for (let since = 0; ; ) {
     // Prints the remaining events before the reason.
@@ -34,25 +34,20 @@ export async function follow(service: Service, execution_id: string, asJson: boo
     const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait) })
     const read = () => ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
     const { events, next_since } = await overRestarts(read, execution_id, since > 0)
+    if (log) await overRestarts(() => log.expect(events), execution_id, true)
     for (const event of events) {
-      // Scripts expect the end as the last line.
-      if (!asJson) for (const sentence of stillHeating(heatingIn(event))) print(sentence)
-      const text = asJson ? JSON.stringify(event) : line(event)
-      if (text !== undefined) print(text)
+      for (const line of log ? log.linesOf(event) : [JSON.stringify(event)]) print(line)
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1
       isHeld ||= event.entity_type === 'INCIDENT' || event.status === 'PAUSED'
     }
     if (standing && events.length === 0) throw standing
     standing = undefined
-    if (isHeld || events.length === 0)
-      ({ isHeld, standing } = await overRestarts(() => look(service, execution_id, noted), execution_id, true))
+    if (isHeld || events.length === 0 || Date.now() - looked > wait_s * 1000) {
+      looked = Date.now()
+      ;({ isHeld, standing } = await overRestarts(() => look(service, execution_id, { noted, log }), execution_id, true))
+    }
     since = next_since
   }
-}
-
-function heatingIn({ entity_type, context }: RuntimeEvent): readonly StillHeating[] {
-  if (entity_type !== 'EXECUTION') return []
-  return (context as { still_heating?: StillHeating[] }).still_heating ?? []
 }
 
 /** Repeats an attempt while the service is away, if it has answered before. */
@@ -74,10 +69,12 @@ async function overRestarts<Answer>(attempt: () => Promise<Answer>, execution_id
 /** The blockers that need a person. The other kinds belong to the workflow, or follow from these. */
 const breaks: ReadonlySet<Blocker['kind']> = new Set(['safe_mode', 'error', 'stall', 'orphaned', 'paused'])
 
+/** `noted` are the blockers that were printed. */
+type Told = { noted: Set<string>; log: RunLog | undefined }
 type Look = { isHeld: boolean; standing?: CliError | undefined }
 
-/** Prints each blocker of the run once. Returns whether a part of the run is held, and the error if all its threads wait. */
-async function look(service: Service, execution_id: string, noted: Set<string>): Promise<Look> {
+/** Prints each wait and each blocker of the run once. Returns whether a part of the run is held, and the error if all its threads wait. */
+async function look(service: Service, execution_id: string, { noted, log }: Told): Promise<Look> {
   const path = `/api/executions/${execution_id}`
   const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
   const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
@@ -91,7 +88,10 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
     const words = `the run stands: ${worded(cause)}; what to do: ${why}; to follow it afterwards: ${after}`
     return { isHeld: true, standing: new CliError('standing', words) }
   }
-  for (const blocker of blockers.filter(({ kind }) => kind !== 'waiting')) {
+  const others = blockers.filter(({ kind }) => kind !== 'waiting')
+  const explained = new Set(others.map(({ thread_id }) => thread_id))
+  for (const line of log?.waitingIn(threads.filter(({ thread_id }) => !explained.has(thread_id))) ?? []) print(line)
+  for (const blocker of others) {
     const words = `${worded(blocker)}; what to do: ${why}`
     if (!noted.has(words)) note(words)
     noted.add(words)
@@ -101,25 +101,4 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
 
 function worded({ thread_name, message }: Blocker): string {
   return atShell(thread_name === null ? message : `${thread_name}: ${message}`)
-}
-
-type Shown = Readonly<Record<string, string | null | undefined>>
-
-/** Returns the line of an event; undefined for events that are not printed: methods, submissions, the workflow. */
-function line({ timestamp, entity_type, status, context }: RuntimeEvent): string | undefined {
-  const its = context as Shown
-  const words = {
-    THREAD: () => [its.thread_name, status, typed(its.last_error)],
-    ACTION: () => [its.thread_name, its.action_name ?? 'move', status],
-    CUSTOM: () => ['event', its.event_name, its.value],
-    OPERATOR: () => ['operator', its.instruction, `confirm with: benchd runs confirm ${its.step_id}`],
-    INCIDENT: () => ['incident', its.category, typed(its.message)],
-    EXECUTION: () => ['execution', status, its.reason],
-  }[entity_type]
-  return words && [localTime(timestamp, 'milliseconds').slice(11), ...words().filter(Boolean)].join('  ')
-}
-
-/** Rewords a sentence with commands instead of routes. */
-function typed(sentence: string | null | undefined): string | null | undefined {
-  return sentence && atShell(sentence)
 }

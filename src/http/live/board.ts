@@ -38,6 +38,14 @@ const piece_bytes = 64 * 1024
 /** Members that a reader counts on by itself, or that are computed anew each time: alone they are no change. */
 const moving = new Set(['seconds_left', 'uptime_s', 'since'])
 
+/** The board of each bench, by its hub, so that each value is compared and serialized once for all connections. */
+export const boards = new WeakMap<object, LiveBoard>()
+
+/** Has the live stream look at everything soon: not every change that a request makes fires an event. */
+export function mayHaveChanged({ hub }: { hub: object }): void {
+  boards.get(hub)?.heard()
+}
+
 export class LiveBoard {
   readonly #options: BoardOptions
   readonly #collections = new Map<string, Collection>()
@@ -73,8 +81,13 @@ export class LiveBoard {
     for (const reader of [...this.#readers]) this.#end(reader, 'ended')
   }
 
-  onEvent(event: RuntimeEvent): void {
+  /** Looks at all values soon that events change. */
+  heard(): void {
     this.#heard = true
+  }
+
+  onEvent(event: RuntimeEvent): void {
+    this.heard()
     for (const { source, touched } of this.#collections.values()) {
       const id = source.touched?.(event)
       if (id !== undefined) touched.add(id)

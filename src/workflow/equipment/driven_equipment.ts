@@ -286,7 +286,7 @@ export class DrivenEquipment implements Equipment {
     let record: OperationRecord | undefined
     let halted: Promise<unknown> = Promise.resolve()
     const onAbort = () => {
-      if (record?.status === 'running') halted = this.#registry.halt(instrument.device_id, 'its run')
+      if (record?.status === 'running') halted = this.#registry.halt(instrument.device_id, { by: 'its run' })
       // Awaited below, after the operation has ended; this handler only prevents an unhandled rejection.
       halted.catch(() => undefined)
     }

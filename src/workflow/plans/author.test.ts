@@ -20,6 +20,43 @@ async function body(ctx: Doing<'plate'>): Promise<void> {
   ctx.labware.tips.name
 }
 
+/** Never called: a function beside the document names the variables. */
+export async function beside(ctx: Doing<'plate', { speed: { default: number } }>): Promise<void> {
+  await ctx.device.shake({ speed: ctx.variable('speed'), duration: 5 })
+}
+
+test('a variable has the type of its default in the code of a workflow', async (t) => {
+  const start = { at: 'pad_1' }
+  const document = workflow({
+    format: 1,
+    name: 'typed',
+    topology: 'demo',
+    labware: { plate: { type: '96-well' } },
+    variables: { speed: { default: 500 }, target: { default: 37, nullable: true }, note: {} },
+    methods: {
+      shake_it: [
+        {
+          name: 'shake',
+          on: 'shakers',
+          body: async (ctx) => {
+            await ctx.device.shake({ speed: ctx.variable('speed'), duration: 5 })
+            await ctx.device.set_temperature({ temperature: ctx.variable('target') })
+            // @ts-expect-error it may be null
+            await ctx.device.shake({ speed: ctx.variable('target'), duration: 5 })
+            // @ts-expect-error no default says what it is
+            await ctx.instruct(ctx.variable('note'))
+            // @ts-expect-error there is no such variable
+            ctx.variable('speeed')
+          },
+        },
+      ],
+    },
+    threads: { plate: { labware: 'plate', start, end: { at: ['pad_1'] }, steps: [{ method: 'shake_it' }] } },
+    start: ['plate'],
+  })
+  t.ok(compileWorkflow(document, topologyWith(), 'x', 'typescript').hasCode)
+})
+
 test('the types know the names of a document; what is written with them is what the loader takes', async (t) => {
   const document = workflow({
     format: 1,

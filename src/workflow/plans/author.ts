@@ -14,14 +14,25 @@ export function topology(document: TopologyInput): TopologyInput {
 }
 
 /** Types a workflow: `export default workflow({…})`. The name of a labware, method, thread or variable that is not in the document is a type error. */
-export function workflow<Labware extends string, Method extends string, Thread extends string, Variable extends string>(
-  document: WorkflowInput<Labware, Method, Thread, Variable>,
-): WorkflowInput<Labware, Method, Thread, Variable> {
+export function workflow<Labware extends string, Method extends string, Thread extends string, Variables extends VariablesInput>(
+  document: WorkflowInput<Labware, Method, Thread, Variables>,
+): WorkflowInput<Labware, Method, Thread, Variables> {
   return document
 }
 
-/** The argument of an action's code. Each of its methods rejects with a `LabError` when the thread is stopped. */
-export interface Doing<Labware extends string = string> {
+/** The variables of a workflow, by name. */
+export type VariablesInput = Readonly<Record<string, { default?: unknown; description?: string; nullable?: boolean }>>
+
+/** The type of a variable's value: that of its default, or null if that is allowed; unknown without a default. */
+type ValueOf<Variable> =
+  | (Variable extends { default: infer Default } ? (Default extends null ? unknown : Default) : unknown)
+  | (Variable extends { nullable: true } ? null : never)
+
+/**
+ * The argument of an action's code. Each of its methods rejects with a `LabError` when the thread is stopped. Code outside of the document names the
+ * variables: `Doing<'plate', typeof variables>`.
+ */
+export interface Doing<Labware extends string = string, Variables extends VariablesInput = VariablesInput> {
   readonly execution_id: string
   readonly thread_id: string
   /** The run mode. Dry runs and PURE_SIM runs execute the code too, so code with effects outside of the bench must check it. */
@@ -31,7 +42,7 @@ export interface Doing<Labware extends string = string> {
   /** Aborted when the thread is interrupted. */
   readonly signal: AbortSignal
   /** Returns the value from the submission, else its default. Throws for a variable that has neither. */
-  variable(name: string): unknown
+  variable<Name extends keyof Variables & string>(name: Name): ValueOf<Variables[Name]>
   /** The device of the action: `await ctx.device.shake({ speed: 500, duration: 5 })`. */
   readonly device: BoundDevice
   /** Emits a custom event to the waiters of the thread's group, or of all groups, and fires CUSTOM.<name>.EMITTED. Lazy: it happens when the promise is awaited. */
@@ -48,7 +59,8 @@ export interface Doing<Labware extends string = string> {
 }
 
 /** The argument of a method's code, which emits its events. */
-export interface MethodDoing extends Pick<Doing, 'execution_id' | 'thread_id' | 'mode' | 'signal' | 'variable' | 'emit'> {
+export interface MethodDoing<Variables extends VariablesInput = VariablesInput>
+  extends Pick<Doing<string, Variables>, 'execution_id' | 'thread_id' | 'mode' | 'signal' | 'variable' | 'emit'> {
   readonly method_id: string
 }
 
@@ -76,26 +88,26 @@ type OnDevice<Labware extends string> = AnyAction & {
   seconds?: number
 }
 
-export type ActionInput<Labware extends string = string, Variable extends string = string> =
+export type ActionInput<Labware extends string = string, Variables extends VariablesInput = VariablesInput> =
   | (OnDevice<Labware> & {
       do: Exclude<OperationName, 'stop'> | ReadingName | (string & {})
       on: string
-      with?: Readonly<Record<string, Given<Variable>>>
+      with?: Readonly<Record<string, Given<keyof Variables & string>>>
       save?: Readonly<Record<string, string>>
     })
-  | (OnDevice<Labware> & { name: string; on?: string; body: (ctx: Doing<Labware>) => Promise<void> })
+  | (OnDevice<Labware> & { name: string; on?: string; body: (ctx: Doing<Labware, Variables>) => Promise<void> })
   | (AnyAction & EmissionInput)
   | (AnyAction & WaitInput)
   | (AnyAction & { instruct: string; timeout?: number })
 
 type EmissionInput = { emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }
 type WaitInput = { wait_for: string; timeout?: number; across_groups?: boolean }
-type EmissionsInput = readonly EmissionInput[] | ((ctx: MethodDoing) => Promise<void>)
+type EmissionsInput<Variables extends VariablesInput> = readonly EmissionInput[] | ((ctx: MethodDoing<Variables>) => Promise<void>)
 
 /** A method: its actions, or its actions with its own events, as a list or as code. */
-export type MethodInput<Labware extends string = string, Variable extends string = string> =
-  | readonly ActionInput<Labware, Variable>[]
-  | { actions: readonly ActionInput<Labware, Variable>[]; on_start?: EmissionsInput; on_end?: EmissionsInput }
+export type MethodInput<Labware extends string = string, Variables extends VariablesInput = VariablesInput> =
+  | readonly ActionInput<Labware, Variables>[]
+  | { actions: readonly ActionInput<Labware, Variables>[]; on_start?: EmissionsInput<Variables>; on_end?: EmissionsInput<Variables> }
 
 export type StepInput<Labware extends string = string, Method extends string = string> = { name?: string } & (
   | { method: Method }
@@ -133,7 +145,7 @@ export type WorkflowInput<
   Labware extends string = string,
   Method extends string = string,
   Thread extends string = string,
-  Variable extends string = string,
+  Variables extends VariablesInput = VariablesInput,
 > = {
   $schema?: string
   format: 1
@@ -141,8 +153,8 @@ export type WorkflowInput<
   topology: string
   labware: Readonly<Record<Labware, Written['labware'][string]>>
   values?: Written['values']
-  variables?: Readonly<Record<Variable, { default?: unknown; description?: string; nullable?: boolean }>>
-  methods?: Readonly<Record<Method, MethodInput<NoInfer<Labware>, NoInfer<Variable>>>>
+  variables?: Variables
+  methods?: Readonly<Record<Method, MethodInput<NoInfer<Labware>, NoInfer<Variables>>>>
   threads: Readonly<Record<Thread, ThreadInput<NoInfer<Labware>, NoInfer<Method>>>>
   start: readonly NoInfer<Thread>[]
   on?: Readonly<Record<string, readonly Handler[]>>
