@@ -56,7 +56,8 @@ export class DeviceLatch {
 
   /** `command` is the operation that was under way. */
   setStopped(command: string | null, { by, operator }: Author): void {
-    const request: StopRequest = { by, ...(operator !== undefined && { operator }), at: Date.now() / 1000 }
+    // In one text, because version 0.2.0 would take a member that it does not know for damage, and lose the stop.
+    const request: StopRequest = { by: authorText(by, operator) || null, at: Date.now() / 1000 }
     const isRepeat = this.#isRepeat(request)
     if (this.#latch) {
       this.#setStoppedToo(this.#latch, request, isRepeat)
@@ -88,11 +89,11 @@ export class DeviceLatch {
     return last !== undefined && Math.abs(at - last) < 1
   }
 
-  #emitStopped({ by, operator }: StopRequest): void {
+  #emitStopped({ by }: StopRequest): void {
     const execution_id = this.#around.execution()
-    const context = { device_name: this.#device_id, by, ...(operator !== undefined && { operator }), execution_id }
+    const context = { device_name: this.#device_id, by, execution_id }
     this.#around.hub.emit(`DEVICE.${this.#device_id}.STOPPED`, context, execution_id ?? undefined)
-    this.#around.log.warn(`${this.#device_id}: stopped${by === null ? '' : ` by ${authorText(by, operator)}`}`)
+    this.#around.log.warn(`${this.#device_id}: stopped${by === null ? '' : ` by ${by}`}`)
   }
 
   /** Notes that the device has acknowledged its halt. The fault stays, and says that nothing moves any more. */

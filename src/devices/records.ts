@@ -71,8 +71,10 @@ export const Fault = v.strictObject({
 export type Fault = v.InferOutput<typeof Fault>
 
 export const StopRequest = v.strictObject({
-  by: described(Nullable.text, 'The name of the key, or `stop input`; null where nobody knows'),
-  operator: v.optional(described(v.string(), 'The name that the person gave with the request; nobody has checked it')),
+  by: described(
+    Nullable.text,
+    'The name of the key, with the name that the person gave (`tablet, said to be Ann`), or `stop input`; null where nobody knows',
+  ),
   at: UnixSeconds,
 })
 export type StopRequest = v.InferOutput<typeof StopRequest>

@@ -34,17 +34,17 @@ test('the name is shown with a latched stop, the first and the last, and with th
   await ask('POST', `${shaker}/initialize`)
   await ask('POST', `${shaker}/stop`, { key: 'operate', headers: named('ann') })
   await ask('POST', '/api/stop', { key: 'read', headers: named('ben') })
-  const shown = { stopped: { by: 'key to operate', operator: 'ann', again: { by: 'key to read', operator: 'ben' } } }
+  const shown = { stopped: { by: 'key to operate, said to be ann', again: { by: 'key to read, said to be ben' } } }
   t.match((await ask('GET', shaker)).body, shown)
   const { events } = (await ask('GET', '/events?newest=1000')).body as { events: { status: string; context: Row }[] }
-  t.match(events.findLast(({ status }) => status === 'STOPPED')!.context, { operator: 'ben' })
+  t.match(events.findLast(({ status }) => status === 'STOPPED')!.context, { by: 'key to read, said to be ben' })
   const coords = { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 }
   const point = { device_id: 'arm-1', name: 'tray', coord_type: 'cartesian', coords }
   await ask('POST', '/api/teachpoints', { key: 'operate', json: point, headers: named('ann') })
   const { versions } = (await ask('GET', '/api/teachpoints/arm-1/tray/history')).body as { versions: Row[] }
-  t.match(versions, [{ by: 'key to operate', operator: 'ann' }])
+  t.match(versions, [{ by: 'key to operate, said to be ann' }])
   await bench.ask('POST', `${shaker}/stop`, { key: 'operate' })
-  t.notOk('operator' in ((await ask('GET', shaker)).body as { stopped: { again: Row } }).stopped.again, 'nobody gave a name')
+  t.match((await ask('GET', shaker)).body, { stopped: { again: { by: 'key to operate' } } }, 'nobody gave a name')
 })
 
 test('a bad name is refused with a sentence, and nothing is done; a stop is never refused for it', async (t) => {

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import type { Author } from '../kit/author.ts'
+import { type Author, authorText } from '../kit/author.ts'
 import { described } from '../kit/described.ts'
 import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
@@ -13,8 +13,10 @@ import { StoredTeachpoint, Teachpoint } from './teachpoint.ts'
 export const Version = v.strictObject({
   version: described(v.string(), 'The version that `restore` takes. It is the ETag of the point, and differs for another content'),
   at: described(v.nullable(v.number()), 'Unix time of the change; null where it is not known', 's'),
-  by: described(v.nullable(v.string()), 'Whose key it was; null where it is not known'),
-  operator: v.optional(described(v.string(), 'The name that the person gave with the request; nobody has checked it')),
+  by: described(
+    v.nullable(v.string()),
+    'Whose key it was, with the name that the person gave (`tablet, said to be Ann`); null where it is not known',
+  ),
   point: described(v.nullable(Teachpoint), 'null where the point was deleted'),
 })
 export type Version = v.InferOutput<typeof Version>
@@ -59,11 +61,12 @@ export class TeachpointHistory {
   /** Resolves when the versions are on the disk. A disk that refuses them is only reported, since the points themselves are stored. */
   async add(changes: readonly TeachpointChange[], { by, operator }: Author): Promise<void> {
     const at = Date.now() / 1000
+    // In one text, because earlier versions take a line with a member that they do not know for damage.
+    const author = authorText(by, operator) || null
     const lines = changes.flatMap(({ key, before, after }) => {
       const known = this.#versions.get(key) ?? []
       const missed = before !== undefined && !isLast(known, before) ? [{ key, ...unknown(before) }] : []
-      const author = { by, ...(operator !== undefined && { operator }) }
-      return [...missed, { key, version: versionOf(after), at, ...author, point: after ?? null }]
+      return [...missed, { key, version: versionOf(after), at, by: author, point: after ?? null }]
     })
     for (const { key, ...version } of lines) this.#put(key, version)
     const write = () => this.#file.write(lines, { isSynced: true, all: () => this.#all() })

@@ -220,8 +220,8 @@ function localDay(date: Date): string {
 }
 
 /** Formats the caller and the time of a stop as ` by ann, 14:03:07`. */
-export function stopText({ by, operator, at }: { by: string | null; operator?: string; at: number }, now: number): string {
-  return `${by === null ? '' : ` by ${authorText(by, operator)}`}, ${clockTime(at, now)}`
+export function stopText({ by, at }: { by: string | null; at: number }, now: number): string {
+  return `${by === null ? '' : ` by ${by}`}, ${clockTime(at, now)}`
 }
 
 /** Returns ` shaker-1 is still heating to 60 °C.` for each device that a run left on; empty without any. */

@@ -152,7 +152,7 @@ function described(device: DeviceInfo): string {
     stopped:
       stopped &&
       [stopped, stopped.again]
-        .flatMap((stop) => (stop ? [`${date(stop.at)}${stop.by === null ? '' : ` by ${authorText(stop.by, stop.operator)}`}`] : []))
+        .flatMap((stop) => (stop ? [`${date(stop.at)}${stop.by === null ? '' : ` by ${stop.by}`}`] : []))
         .join(', again '),
     last: last && `${last.operation}, ${date(last.started)}: ${last.result?.message ?? last.detail ?? last.status}`,
   }

@@ -1,7 +1,6 @@
 // `benchd teachpoints …`: the taught points of arms.
 
 import { text as textOf } from 'node:stream/consumers'
-import { authorText } from '../../kit/author.ts'
 import { writeText } from '../../kit/files.ts'
 import { withEscapes } from '../../kit/invisible.ts'
 import type { Version } from '../../teachpoints/history.ts'
@@ -101,10 +100,10 @@ const teachpointsHistory = shows({
   text: ({ versions }: { versions: Version[] }) =>
     table(
       ['VERSION', 'WHEN', 'BY', 'COORDS'],
-      versions.map(({ version, at, by, operator, point }) => [
+      versions.map(({ version, at, by, point }) => [
         point ? version.slice(0, 8) : '-',
         at === null ? '-' : localTime(at),
-        authorText(by, operator) || '-',
+        by ?? '-',
         point ? pairs(point.coords) : 'deleted',
       ]),
     ),

@@ -4,7 +4,7 @@ export type ErrorBody = { detail: string }
 
 export type DeviceSummary = { device_id: string; type: string; name: string; is_initialized: boolean }
 
-export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; operator?: string; at: number; again?: { by: string | null; operator?: string; at: number } | null } | null; heating: { target: number | null; is_lowest: boolean } | null; parts: { plate_lock?: 'locked' | 'unlocked'; door?: 'open' | 'closed' }; heard_at: number | null; may_still_be_on: boolean; identity: Identity | null; lock: Lock | null }
+export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heating: { target: number | null; is_lowest: boolean } | null; parts: { plate_lock?: 'locked' | 'unlocked'; door?: 'open' | 'closed' }; heard_at: number | null; may_still_be_on: boolean; identity: Identity | null; lock: Lock | null }
 
 export type Fault = { command: string | null; outcome: 'failed' | 'unknown'; error: string; error_type: string; may_still_be_moving: boolean; since: number }
 
@@ -194,7 +194,7 @@ export type ImportTeachpointsRequest = { device_id?: string; teachpoints: Array<
 
 export type ImportTeachpointsResponse = { success: boolean; message: string; created: number; updated: number }
 
-export type ListTeachpointVersionsResponse = { versions: Array<{ version: string; at: number | null; by: string | null; operator?: string; point: Teachpoint | null }> }
+export type ListTeachpointVersionsResponse = { versions: Array<{ version: string; at: number | null; by: string | null; point: Teachpoint | null }> }
 
 export type RestoreTeachpointRequest = { version: string }
 

@@ -7,7 +7,7 @@ import type { Capabilities, DeviceInfo, ListTeachpointVersionsResponse, Teachpoi
 import { obstacleOf } from '../arm_state.ts'
 import { Act, Choice, namesOf, Stepper, useAnswer } from '../parts.tsx'
 import { ask, ifState, notice, scope } from '../store.tsx'
-import { authorText, clockTime } from '../words.ts'
+import { clockTime } from '../words.ts'
 import { operationOf } from './teach_arm.tsx'
 
 const units: Record<Teachpoint['coord_type'], (name: string) => string> = {
@@ -245,7 +245,7 @@ function History({ versions, onRestore }: { versions: Versions; onRestore: (vers
     <section aria-label="History">
       <h4>History</h4>
       <ul class="list">
-        {different.map(({ version, at, by, operator, point }) => (
+        {different.map(({ version, at, by, point }) => (
           <li key={`${version} ${at}`} class="row">
             <span>
               {Object.entries((point?.coords ?? {}) as Record<string, number>)
@@ -253,7 +253,7 @@ function History({ versions, onRestore }: { versions: Versions; onRestore: (vers
                 .join(', ')}
               <small>
                 {at === null ? ' before' : ` ${clockTime(at)}`}
-                {by === null ? '' : `, ${authorText(by, operator)}`}
+                {by === null ? '' : `, ${by}`}
               </small>
             </span>
             <Act
