@@ -1,98 +1,243 @@
-// A Gantt chart: one row for each thread, a bar for each action and each move.
+// The chart of a run: a row for each thread, with what was planned as outlines and what happened filled. Only the rows in view are drawn.
 
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
-import { duration } from './words.ts'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { type Bar, barAt, type Lane, row_px, rowsInView, ticksOf } from './gantt_layout.ts'
+import { threadColour } from './thread_colours.ts'
+import { clockMinutes, clockTime, duration } from './words.ts'
 
-export type Bar = {
-  thread: string
-  kind: 'action' | 'move'
+type ChartProps<Its extends Lane> = {
+  lanes: readonly Its[]
+  /** The end of the scale, s. */
+  end_s: number
+  /** Now, in seconds since the beginning of the run; undefined for a plan alone. */
+  now_s?: number | undefined
+  /** The beginning of the run in Unix time, s: the scale shows times of day. Undefined for a plan alone. */
+  began_s?: number | undefined
   label: string
-  from_s: number
-  to_s: number
-  tone?: 'running' | 'failed' | 'done'
+  /** The name of a thread with its barcode. */
+  nameOf?: (lane: Its) => string
+  /** A note on the row in words: whether it is late. */
+  noteOf?: (lane: Its) => { word: string; isLate: boolean } | undefined
+  onOpen?: (lane: Its, bar: Bar | undefined) => unknown
 }
 
-const row_px = 36
-const label_px = 120
-const least_px = 560
-/** The approximate width of a letter. */
+const least_px = 320
+/** The width of a letter, roughly. */
 const letter_px = 8.5
-/** The most threads that are drawn, the newest; the list of threads has all. */
-const mostThreads = 100
 
-/** Draws the chart in the available width, so that its letters have the size of the page's. */
-export function Gantt({ bars, until_s, label }: { bars: readonly Bar[]; until_s: number; label: string }) {
-  const figure = useRef<HTMLElement>(null)
-  const room = useSignal(0)
+export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
+  const { lanes, end_s, now_s, began_s, label } = props
+  const rows = useRef<HTMLDivElement>(null)
+  const size = useSignal({ width_px: least_px, height_px: 400, top_px: 0 })
+  const chosen = useSignal(0)
   useEffect(() => {
-    const watch = new ResizeObserver(([entry]) => {
-      if (entry) room.value = Math.floor(entry.contentRect.width)
-    })
-    watch.observe(figure.current!)
-    return () => watch.disconnect()
+    const its = rows.current!
+    const look = () => {
+      const { clientWidth: width_px, clientHeight: height_px, scrollTop } = its
+      // The drawn rows change in steps, and so does what this signal says.
+      const top_px = rowsInView({ top_px: scrollTop, height_px, rows: Number.POSITIVE_INFINITY }).first * row_px
+      const { value } = size
+      if (value.width_px !== width_px || value.height_px !== height_px || value.top_px !== top_px) size.value = { width_px, height_px, top_px: scrollTop }
+    }
+    const watch = new ResizeObserver(look)
+    watch.observe(its)
+    its.addEventListener('scroll', look, { passive: true })
+    return () => {
+      watch.disconnect()
+      its.removeEventListener('scroll', look)
+    }
   }, [])
-  const width_px = Math.max(least_px, room.value)
-  const all = [...new Set(bars.map(({ thread }) => thread))]
-  const threads = all.slice(-mostThreads)
-  const rows = new Map(threads.map((thread, row) => [thread, row]))
-  const end = Math.max(until_s, 1)
-  const x = (seconds: number) => label_px + (seconds / end) * (width_px - label_px - 24)
-  const height = threads.length * row_px + 28
+  const { width_px, height_px, top_px } = size.value
+  const label_px = width_px < 560 ? 96 : 150
+  const x = (seconds: number) => (seconds / end_s) * (width_px - label_px - 12)
+  const { first, end } = rowsInView({ top_px, height_px, rows: lanes.length })
+  const go = (to: number) => {
+    chosen.value = Math.max(0, Math.min(lanes.length - 1, to))
+    const its = rows.current!
+    const at = chosen.value * row_px
+    its.scrollTop = Math.max(at + row_px - its.clientHeight, Math.min(its.scrollTop, at))
+    requestAnimationFrame(() => its.querySelector<HTMLElement>(`[data-row="${chosen.value}"]`)?.focus())
+  }
+  const page = Math.max(1, Math.floor(height_px / row_px) - 1)
+  const keys: Record<string, () => void> = {
+    ArrowDown: () => go(chosen.value + 1),
+    ArrowUp: () => go(chosen.value - 1),
+    PageDown: () => go(chosen.value + page),
+    PageUp: () => go(chosen.value - page),
+    Home: () => go(0),
+    End: () => go(lanes.length - 1),
+  }
+  const press = (event: KeyboardEvent) => {
+    const act = keys[event.key]
+    if (!act) return
+    event.preventDefault()
+    act()
+  }
+  const tabbed = Math.max(first, Math.min(chosen.value, end - 1))
   return (
-    // A chart that is wider than the screen can be scrolled with the keyboard.
-    <figure class="gantt" aria-label={label} ref={figure} tabIndex={width_px > room.value ? 0 : undefined}>
-      {all.length > threads.length && <figcaption class="hint">{all.length - threads.length} earlier threads are not drawn.</figcaption>}
-      <svg width={width_px} height={height} role="img" aria-label={`${label}: ${all.length} threads, ${duration(end)}`}>
-        {ticksOf(end, width_px).map((tick) => (
-          <g key={tick}>
-            <line x1={x(tick)} x2={x(tick)} y1="0" y2={height - 24} class="tick" />
-            <text x={x(tick)} y={height - 8} class="tick-label">
-              {duration(tick)}
-            </text>
-          </g>
-        ))}
-        {threads.map((thread, row) => (
-          <text key={thread} x="0" y={row * row_px + 23} class="thread">
-            {thread.length > 13 ? `${thread.slice(0, 12)}…` : thread}
-            <title>{thread}</title>
-          </text>
-        ))}
-        {bars.map((bar, i) => {
-          const row = rows.get(bar.thread)
-          return row === undefined ? null : <Drawn key={i} bar={bar} from={x(bar.from_s)} to={x(bar.to_s)} y={row * row_px + 4} />
-        })}
-      </svg>
+    <figure class="gantt" aria-label={label}>
+      <Axis {...{ end_s, began_s, label_px, width_px, x }} />
+      <div class="gantt-rows" ref={rows} onKeyDown={press}>
+        <div class="gantt-all" style={{ height: `${lanes.length * row_px}px` }}>
+          {lanes.slice(first, end).map((lane, i) => (
+            <Row
+              key={lane.thread}
+              {...{ lane, props, x, label_px, width_px, end_s }}
+              row={first + i}
+              isTabbed={first + i === tabbed}
+              now_s={lane.bars.some(({ to_s }) => to_s === null) ? now_s : undefined}
+            />
+          ))}
+          {now_s !== undefined && now_s <= end_s && <div class="gantt-now" style={{ left: `${label_px + x(now_s)}px` }} />}
+        </div>
+      </div>
+      <Legend lanes={lanes} hasNow={now_s !== undefined} />
     </figure>
   )
 }
 
-function Drawn({ bar: { kind, label, tone, from_s, to_s }, from, to, y }: { bar: Bar; from: number; to: number; y: number }) {
-  const width = Math.max(2, to - from)
+type AxisProps = { end_s: number; began_s: number | undefined; label_px: number; width_px: number; x: (seconds: number) => number }
+
+function Axis({ end_s, began_s, label_px, width_px, x }: AxisProps) {
+  const ticks = ticksOf(end_s, Math.max(2, Math.floor((width_px - label_px) / 90)), began_s)
+  const words = (tick: number) => {
+    if (began_s === undefined) return duration(tick)
+    return (end_s > 600 ? clockMinutes : clockTime)(began_s + tick, began_s)
+  }
+  return (
+    <div class="gantt-axis" aria-hidden="true">
+      {ticks.map((tick) => (
+        <span key={tick} style={{ left: `${label_px + x(tick)}px` }}>
+          {words(tick)}
+        </span>
+      ))}
+    </div>
+  )
+}
+
+type RowProps<Its extends Lane> = {
+  lane: Its
+  props: ChartProps<Its>
+  row: number
+  isTabbed: boolean
+  now_s: number | undefined
+  x: (seconds: number) => number
+  label_px: number
+  width_px: number
+  end_s: number
+}
+
+function Row<Its extends Lane>({ lane, props, row, isTabbed, now_s, x, label_px, width_px, end_s }: RowProps<Its>) {
+  const { nameOf, noteOf, onOpen } = props
+  const name = nameOf?.(lane) ?? lane.thread
+  const note = noteOf?.(lane)
+  // The picture of a row without a running step stays the same, whatever happens to others.
+  const picture = useMemo(
+    () => <Picture lane={lane} now_s={now_s} x={x} width_px={width_px - label_px} />,
+    [lane, now_s, width_px, label_px, end_s],
+  )
+  const its = { class: 'gantt-row', style: { top: `${row * row_px}px` }, 'data-row': row }
+  const head = (
+    <span class="gantt-label" style={{ width: `${label_px}px` }}>
+      <strong>{name}</strong>
+      {note && <small class={note.isLate ? 'bad' : undefined}>{note.word}</small>}
+    </span>
+  )
+  if (!onOpen)
+    return (
+      <div {...its}>
+        {head}
+        {picture}
+      </div>
+    )
+  const open = (event: MouseEvent) => {
+    const { left } = (event.currentTarget as HTMLElement).getBoundingClientRect()
+    // A press by keyboard means the step that goes on, or the last one.
+    const isKey = event.detail === 0
+    const seconds = ((event.clientX - left - label_px) / (width_px - label_px - 12)) * end_s
+    const running = lane.bars.find(({ to_s }) => to_s === null) ?? lane.bars.at(-1) ?? lane.plan[0]
+    onOpen(lane, isKey || seconds < 0 ? running : barAt(lane, seconds, props.now_s ?? 0))
+  }
+  return (
+    <button type="button" {...its} tabIndex={isTabbed ? 0 : -1} onClick={open}>
+      {head}
+      {picture}
+    </button>
+  )
+}
+
+function Picture({ lane: { thread, plan, bars }, now_s, x, width_px }: { lane: Lane; now_s: number | undefined; x: (s: number) => number; width_px: number }) {
+  return (
+    <svg width={width_px} height={row_px} aria-hidden="true">
+      {plan.map((bar) => (
+        <Drawn key={bar.id} bar={bar} x={x} now_s={0} isLabelled={bars.length === 0} />
+      ))}
+      {bars.map((bar) => (
+        <Drawn key={bar.id} bar={bar} x={x} now_s={now_s ?? 0} colour={threadColour(thread)} isLabelled />
+      ))}
+    </svg>
+  )
+}
+
+type DrawnProps = { bar: Bar; x: (seconds: number) => number; now_s: number; colour?: string; isLabelled: boolean }
+
+function Drawn({ bar: { kind, label, from_s, to_s, tone }, x, now_s, colour, isLabelled }: DrawnProps) {
+  const end_s = to_s ?? Math.max(from_s, now_s)
+  const [left, width] = [x(from_s), Math.max(2, x(end_s) - x(from_s))]
+  const isPlanned = tone === 'planned'
+  const inset = (kind === 'move' ? 16 : 8) - (isPlanned ? 4 : 0)
+  const words = `${tone === 'failed' ? '✕ ' : ''}${label}`
   return (
     <g>
       <rect
-        x={from}
-        y={kind === 'move' ? y + 8 : y}
+        x={left}
+        y={inset}
         width={width}
-        height={kind === 'move' ? 12 : 28}
+        height={row_px - 2 * inset}
         rx="3"
-        class={`bar ${kind} ${tone ?? ''}`}
+        class={`bar ${kind} ${tone}`}
+        style={colour && tone !== 'failed' ? { fill: colour } : undefined}
       >
-        <title>{`${label}, ${duration(from_s)} to ${duration(to_s)}`}</title>
+        <title>{`${label}, ${isPlanned ? 'planned, ' : ''}${duration(end_s - from_s)}`}</title>
       </rect>
-      {kind === 'action' && width > label.length * letter_px + 8 && (
-        <text x={from + 6} y={y + 19} class="bar-label">
-          {label}
+      {isLabelled && kind === 'action' && width > words.length * letter_px + 8 && (
+        <text x={left + 6} y={row_px / 2 + 5} class={isPlanned ? 'bar-label planned' : 'bar-label'}>
+          {words}
         </text>
       )}
     </g>
   )
 }
 
-function ticksOf(end: number, width_px: number): number[] {
-  const most = width_px < 800 ? 5 : 9
-  const step =
-    [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400].find((one) => end / one <= most) ?? end
-  return Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step)
+function Legend({ lanes, hasNow }: { lanes: readonly Lane[]; hasNow: boolean }) {
+  const hasPlan = lanes.some(({ plan }) => plan.length > 0)
+  const hasFailed = lanes.some(({ bars }) => bars.some(({ tone }) => tone === 'failed'))
+  return (
+    <figcaption class="gantt-legend hint">
+      {hasPlan && (
+        <span>
+          <i class="key planned" aria-hidden="true" /> planned
+        </span>
+      )}
+      {hasNow && (
+        <span>
+          <i class="key" aria-hidden="true" /> done
+        </span>
+      )}
+      <span>
+        <i class="key move" aria-hidden="true" /> {hasNow ? 'moved' : 'move'}
+      </span>
+      {hasFailed && (
+        <span>
+          <i class="key failed" aria-hidden="true" /> ✕ failed
+        </span>
+      )}
+      {hasNow && (
+        <span>
+          <i class="key now" aria-hidden="true" /> now
+        </span>
+      )}
+    </figcaption>
+  )
 }
