@@ -3,10 +3,11 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventFramesIn } from '../clients/ts/benchd.ts'
+import { operatorWords } from '../clients/ts/event_words.ts'
 import { entityTypes } from '../events/entity_types.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
-import { short } from './at_shell.ts'
+import { atShell, short } from './at_shell.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type OptionValues } from './command.ts'
 import { csvLine } from './csv.ts'
@@ -24,17 +25,20 @@ const filters = {
   types: { type: 'string', value: 'T,…', help: `Show only these entity types, separated by commas: ${entityTypes.join(', ')}` },
 } as const
 
+const level = { all: { type: 'boolean', help: 'Print every event with its name and its members, states of the engine too' } } as const
+
 const again_ms = 2000
 const page = 1000
 
 const eventsTail = command({
   name: 'events tail',
   summary: 'Print events as they happen, until Ctrl-C; after a lost connection, continue without a gap',
-  options: { ...filters, ...serviceOptions },
+  options: { ...filters, ...level, ...serviceOptions },
   example: 'benchd events tail --types DEVICE,INCIDENT',
   async run({ options }) {
     const service = serviceOf(options)
     const wanted = wantedBy(options)
+    const lineOf = linesFor(options)
     const execution_id = await runOf(service, options)
     if (execution_id !== undefined && !(await hasEvents(service, execution_id)))
       note(`the log has no event of a run ${short(execution_id)} yet; waiting for the first. To see the runs: benchd runs list`)
@@ -50,7 +54,8 @@ const eventsTail = command({
             if (/^(gap|dropped|not stored)/.test(comment)) note(`the stream says: ${comment}`)
             if (!data) continue
             const event = JSON.parse(data) as RuntimeEvent
-            if (wanted(event)) print(options.json ? data : line(event))
+            const text = wanted(event) ? (options.json ? data : lineOf(event)) : undefined
+            if (text !== undefined) print(text)
           }
       } catch (error) {
         // A starting service answers, but not with a stream yet.
@@ -67,12 +72,16 @@ const eventsSince = command({
   summary:
     'Print the events since TIME: 90s, 10m, 2h or 1d ago, a day or a moment such as 2026-01-31T08:00 in the zone of this computer, or Unix seconds',
   operands: ['TIME'],
-  options: { ...filters, ...serviceOptions },
+  options: { ...filters, ...level, ...serviceOptions },
   example: 'benchd events since 10m',
   async run({ options, operands: [time = ''] }) {
     const since = moment(time)
     if (momentOf(time) !== undefined) note(`events from ${localTime(since, 'seconds')} on`)
-    for await (const event of eventsFrom(serviceOf(options), since, options)) print(options.json ? JSON.stringify(event) : line(event))
+    const lineOf = linesFor(options)
+    for await (const event of eventsFrom(serviceOf(options), since, options)) {
+      const text = options.json ? JSON.stringify(event) : lineOf(event)
+      if (text !== undefined) print(text)
+    }
   },
 })
 
@@ -181,7 +190,13 @@ function isoOf({ timestamp }: RuntimeEvent): string {
   return new Date(timestamp * 1000).toISOString()
 }
 
-function line(event: RuntimeEvent): string {
-  const { event_name, execution_id, context, timestamp } = event
-  return `${localTime(timestamp, 'milliseconds')}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
+/** Returns a function that words events in a line; undefined for a state of the engine, unless all events or its type were asked for. */
+function linesFor({ all, types }: OptionValues<typeof filters & typeof level>): (event: RuntimeEvent) => string | undefined {
+  const wordsOf = operatorWords()
+  return (event) => {
+    const { event_name, execution_id, context, timestamp } = event
+    if (all) return `${localTime(timestamp, 'milliseconds')}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
+    const words = wordsOf(event) ?? (types === undefined ? undefined : `${event_name}  ${JSON.stringify(context)}`)
+    return words && `${localTime(timestamp, 'seconds')}  ${short(execution_id)}  ${atShell(words)}`
+  }
 }

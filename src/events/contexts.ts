@@ -55,12 +55,25 @@ const ValueInEvent = v.strictObject({
   ),
 })
 
-/** The members of ACTION.COMPLETED and ACTION.ERRORED alone. */
+/** The members of ACTION.EXECUTING_ACTION at a device alone. */
+const Begun = {
+  operation: v.optional(v.pipe(v.string(), v.description('On EXECUTING_ACTION: the operation that the action does; absent for code'))),
+  params: v.optional(
+    v.pipe(
+      v.record(v.string(), v.unknown()),
+      v.description(
+        'On EXECUTING_ACTION: the parameters of the operation, with the values of variables; absent where they have more than 1 KiB',
+      ),
+    ),
+  ),
+}
+
+/** The members of ACTION.COMPLETED and ACTION.ERRORED. ACTION.EXECUTING_ACTION at a device has `device_id` and those of the labware. */
 const Ended = {
   operation_id: v.optional(
     v.pipe(MaybeText, v.description('On COMPLETED and ERRORED, as the members after it: the last operation at the device')),
   ),
-  device_id: v.optional(v.pipe(MaybeText, v.description('The device; of a move the transporter'))),
+  device_id: v.optional(v.pipe(MaybeText, v.description('The device; of a move the transporter. Also on EXECUTING_ACTION'))),
   from: v.optional(v.pipe(MaybeText, v.description('Where a move began; null for an action'))),
   to: v.optional(v.pipe(MaybeText, v.description('Where a move goes; null for an action'))),
   labware_id: v.optional(v.string()),
@@ -76,7 +89,7 @@ const Ended = {
   values: v.optional(v.pipe(v.array(ValueInEvent), v.description('The values that the operations gave, at most 100'))),
 }
 
-export const LocationActionExecutionContext = v.strictObject({ ...MethodExecutionContext.entries, ...Action, ...Ended })
+export const LocationActionExecutionContext = v.strictObject({ ...MethodExecutionContext.entries, ...Action, ...Begun, ...Ended })
 export type LocationActionExecutionContext = v.InferOutput<typeof LocationActionExecutionContext>
 
 export const MoveActionExecutionContext = v.strictObject({ ...ThreadExecutionContext.entries, ...Action, ...Ended })

@@ -1,16 +1,14 @@
-// Prints the events of a run until the run ends or needs a person.
+// Prints what happens in a run until the run ends or needs a person.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { StillHeating } from '../../events/contexts.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
 import type { Blocker, Reason } from '../../workflow/runs/explanation.ts'
 import { atShell, short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
-import { stillHeating } from '../heating.ts'
-import { localTime } from '../local_time.ts'
 import { print } from '../table.ts'
 import { note } from '../terminal.ts'
+import { type Level, RunLog } from './run_log.ts'
 
 const page = 1000
 /** Seconds without an event after which the run is asked for its blockers. */
@@ -24,8 +22,9 @@ const mostAttempts = 60
  * paused, failed or stalled, so that it cannot continue by itself. A run that waits for a manual step or an event is followed further, as is one
  * whose service restarts. Throws `unreachable` if the service stays away.
  */
-export async function follow(service: Service, execution_id: string, asJson: boolean): Promise<number> {
+export async function follow(service: Service, execution_id: string, level: Level): Promise<number> {
   const noted = new Set<string>()
+  const log = level === 'json' ? undefined : new RunLog(service, execution_id, level)
   let isHeld = false
   let standing: CliError | undefined
   for (let since = 0; ; ) {
@@ -34,11 +33,9 @@ export async function follow(service: Service, execution_id: string, asJson: boo
     const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait) })
     const read = () => ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
     const { events, next_since } = await overRestarts(read, execution_id, since > 0)
+    await log?.expect(events)
     for (const event of events) {
-      // Scripts expect the end as the last line.
-      if (!asJson) for (const sentence of stillHeating(heatingIn(event))) print(sentence)
-      const text = asJson ? JSON.stringify(event) : line(event)
-      if (text !== undefined) print(text)
+      for (const line of log ? log.linesOf(event) : [JSON.stringify(event)]) print(line)
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1
       isHeld ||= event.entity_type === 'INCIDENT' || event.status === 'PAUSED'
     }
@@ -48,11 +45,6 @@ export async function follow(service: Service, execution_id: string, asJson: boo
       ({ isHeld, standing } = await overRestarts(() => look(service, execution_id, noted), execution_id, true))
     since = next_since
   }
-}
-
-function heatingIn({ entity_type, context }: RuntimeEvent): readonly StillHeating[] {
-  if (entity_type !== 'EXECUTION') return []
-  return (context as { still_heating?: StillHeating[] }).still_heating ?? []
 }
 
 /** Repeats an attempt while the service is away, if it has answered before. */
@@ -101,25 +93,4 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
 
 function worded({ thread_name, message }: Blocker): string {
   return atShell(thread_name === null ? message : `${thread_name}: ${message}`)
-}
-
-type Shown = Readonly<Record<string, string | null | undefined>>
-
-/** Returns the line of an event; undefined for events that are not printed: methods, submissions, the workflow. */
-function line({ timestamp, entity_type, status, context }: RuntimeEvent): string | undefined {
-  const its = context as Shown
-  const words = {
-    THREAD: () => [its.thread_name, status, typed(its.last_error)],
-    ACTION: () => [its.thread_name, its.action_name ?? 'move', status],
-    CUSTOM: () => ['event', its.event_name, its.value],
-    OPERATOR: () => ['operator', its.instruction, `confirm with: benchd runs confirm ${its.step_id}`],
-    INCIDENT: () => ['incident', its.category, typed(its.message)],
-    EXECUTION: () => ['execution', status, its.reason],
-  }[entity_type]
-  return words && [localTime(timestamp, 'milliseconds').slice(11), ...words().filter(Boolean)].join('  ')
-}
-
-/** Rewords a sentence with commands instead of routes. */
-function typed(sentence: string | null | undefined): string | null | undefined {
-  return sentence && atShell(sentence)
 }

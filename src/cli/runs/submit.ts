@@ -8,6 +8,7 @@ import { print } from '../table.ts'
 import { note } from '../terminal.ts'
 import { follow } from './follow.ts'
 import { shownRunIdOf } from './ids.ts'
+import { type Level, levelOption } from './run_log.ts'
 import { submissionOf, submissionOptions } from './submission.ts'
 
 export const runsSubmit = command({
@@ -23,6 +24,7 @@ export const runsSubmit = command({
     note: { type: 'string', value: 'TEXT', help: 'Note for the record of the run' },
     operator: { type: 'string', value: 'WHO', help: 'Name of the operator' },
     follow: { type: 'boolean', help: 'Follow the run as runs follow does, with its exit code' },
+    ...levelOption,
     ...serviceOptions,
   },
   example: 'benchd runs submit seal-and-spin --var speed=600 --follow',
@@ -44,19 +46,23 @@ export const runsSubmit = command({
     )
     print(options.json ? JSON.stringify(submission) : submission.execution_id)
     if (!options.json) for (const { message } of submission.in_the_way) note(atShell(message))
-    return options.follow ? follow(service, submission.execution_id, options.json ?? false) : 0
+    return options.follow ? follow(service, submission.execution_id, levelOf(options)) : 0
   },
 })
 
 export const runsFollow = command({
   name: 'runs follow',
   summary:
-    'Print the events of a run from its start until it ends or cannot go on by itself; exit with 0 if it is COMPLETED, 6 if it needs a person',
+    'Print what happens in a run from its start until it ends or cannot go on by itself; exit with 0 if it is COMPLETED, 6 if it needs a person',
   operands: ['ID'],
-  options: serviceOptions,
+  options: { ...levelOption, ...serviceOptions },
   example: 'benchd runs follow 7b1c',
   async run({ options, operands: [id = ''] }) {
     const service = serviceOf(options)
-    return follow(service, await shownRunIdOf(service, id), options.json ?? false)
+    return follow(service, await shownRunIdOf(service, id), levelOf(options))
   },
 })
+
+function levelOf({ json, all }: { json?: boolean; all?: boolean }): Level {
+  return json ? 'json' : all ? 'all' : 'operator'
+}

@@ -53,8 +53,6 @@ export interface RunPorts extends Publisher {
   readonly paused: { readonly reason: 'manual' | 'system' } | null
   /** Finds a thread of this run, or of another run on the same bench. */
   find(thread_id: string): LabwareThread | undefined
-  /** Returns the value of a variable; undefined if it has none. Throws `invalid` for a variable that the workflow does not have. */
-  variable(name: string, submission_id: string): unknown
   /** The people at the bench. */
   readonly operator: {
     instruct(run: Publisher, instruction: string, thread_id: string): Confirmation

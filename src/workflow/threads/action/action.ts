@@ -1,6 +1,7 @@
 // One attempt at an action of a method. A retry is a new attempt, with a new id.
 
 import { LabError } from '../../../errors.ts'
+import { filledIn } from '../../plans/params.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
 import { Signal } from '../../scheduler/signal.ts'
 import type { ActionState } from '../../state/run.ts'
@@ -17,6 +18,9 @@ import {
   mostOperations,
   valuesIn,
 } from '../record_rows.ts'
+
+/** The longest JSON of parameters in an event. */
+const mostParams = 1024
 
 /** How the action ended for the threads that took part. */
 export type Ending = 'clean' | 'left' | 'again' | 'thread_aborted'
@@ -68,13 +72,7 @@ export class ActionRun {
 
   #publish(status: ActionStatus): void {
     const { execution } = this.owner
-    const isOver = status === 'COMPLETED' || status === 'ERRORED'
-    execution.events.emit(
-      'ACTION',
-      this.action_id,
-      status,
-      isOver ? { ...this.#context(status), ...this.#outcome() } : this.#context(status),
-    )
+    execution.events.emit('ACTION', this.action_id, status, { ...this.#context(status), ...this.#members(status) })
     const row = execution.timeline.action(this, status)
     keepTimes(this, row)
     if (status === 'EXECUTING_ACTION') execution.used.action(this.device, this.action_id, 'start')
@@ -84,7 +82,24 @@ export class ActionRun {
     if (row.started !== null) execution.used.action(this.device, this.action_id, 'end')
   }
 
-  /** Returns the members that only the last event has. */
+  /** Returns the members that only the events of the beginning and of the end have. */
+  #members(status: ActionStatus) {
+    if (status === 'COMPLETED' || status === 'ERRORED') return this.#outcome()
+    return status === 'EXECUTING_ACTION' && this.device !== null ? this.#beginning(this.device) : undefined
+  }
+
+  #beginning(device_id: string) {
+    const { owner, plan } = this
+    const about = { device_id, ...labwareIn(owner) }
+    if (plan.kind !== 'do') return about
+    const { execution, origin } = owner
+    // An inserted action may name a variable that does not exist, which its body reports.
+    const isKnown = (name: string) => Object.hasOwn(execution.workflow.document.variables, name)
+    const params = filledIn(plan.action.with, (name) => (isKnown(name) ? execution.variable(name, origin.submission_id) : undefined))
+    const isShort = JSON.stringify(params).length <= mostParams
+    return { ...about, operation: plan.action.do, ...(isShort && { params }) }
+  }
+
   #outcome() {
     const { owner, device, operations, values } = this
     const operation_id = operations.at(-1)?.operation_id ?? null
