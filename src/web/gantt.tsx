@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { type Bar, barAt, type Lane, row_px, rowsInView, ticksOf } from './gantt_layout.ts'
+import { type Bar, barAt, type Lane, row_px, rowsInView, scrollStep_px, ticksOf } from './gantt_layout.ts'
 import { threadColour } from './thread_colours.ts'
 import { clockMinutes, clockTime, duration } from './words.ts'
 
@@ -12,6 +12,8 @@ type ChartProps<Its extends Lane> = {
   end_s: number
   /** Now, in seconds since the beginning of the run; undefined for a plan alone. */
   now_s?: number | undefined
+  /** Whether something happened, beside what was planned. */
+  hasHappened?: boolean
   /** The beginning of the run in Unix time, s: the scale shows times of day. Undefined for a plan alone. */
   began_s?: number | undefined
   label: string
@@ -35,10 +37,9 @@ export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
     const its = rows.current!
     const look = () => {
       const { clientWidth: width_px, clientHeight: height_px, scrollTop } = its
-      // The drawn rows change in steps, and so does what this signal says.
-      const top_px = rowsInView({ top_px: scrollTop, height_px, rows: Number.POSITIVE_INFINITY }).first * row_px
+      const top_px = Math.floor(scrollTop / scrollStep_px) * scrollStep_px
       const { value } = size
-      if (value.width_px !== width_px || value.height_px !== height_px || value.top_px !== top_px) size.value = { width_px, height_px, top_px: scrollTop }
+      if (value.width_px !== width_px || value.height_px !== height_px || value.top_px !== top_px) size.value = { width_px, height_px, top_px }
     }
     const watch = new ResizeObserver(look)
     watch.observe(its)
@@ -92,7 +93,7 @@ export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
           {now_s !== undefined && now_s <= end_s && <div class="gantt-now" style={{ left: `${label_px + x(now_s)}px` }} />}
         </div>
       </div>
-      <Legend lanes={lanes} hasNow={now_s !== undefined} />
+      <Legend lanes={lanes} hasHappened={props.hasHappened ?? false} hasNow={now_s !== undefined} />
     </figure>
   )
 }
@@ -210,7 +211,7 @@ function Drawn({ bar: { kind, label, from_s, to_s, tone }, x, now_s, colour, isL
   )
 }
 
-function Legend({ lanes, hasNow }: { lanes: readonly Lane[]; hasNow: boolean }) {
+function Legend({ lanes, hasHappened, hasNow }: { lanes: readonly Lane[]; hasHappened: boolean; hasNow: boolean }) {
   const hasPlan = lanes.some(({ plan }) => plan.length > 0)
   const hasFailed = lanes.some(({ bars }) => bars.some(({ tone }) => tone === 'failed'))
   return (
@@ -220,13 +221,13 @@ function Legend({ lanes, hasNow }: { lanes: readonly Lane[]; hasNow: boolean }) 
           <i class="key planned" aria-hidden="true" /> planned
         </span>
       )}
-      {hasNow && (
+      {hasHappened && (
         <span>
           <i class="key" aria-hidden="true" /> done
         </span>
       )}
       <span>
-        <i class="key move" aria-hidden="true" /> {hasNow ? 'moved' : 'move'}
+        <i class="key move" aria-hidden="true" /> {hasHappened ? 'moved' : 'move'}
       </span>
       {hasFailed && (
         <span>

@@ -19,6 +19,9 @@ export const row_px = 48
 /** The rows that are drawn above and below those in view, so that a scroll finds them there. */
 const spare = 6
 
+/** The drawn rows change when the scroll has gone on by this. */
+export const scrollStep_px = row_px * spare
+
 /** Returns the rows to draw, from `first` up to `end`, in steps, so that few scrolls change them. */
 export function rowsInView({ top_px, height_px, rows }: { top_px: number; height_px: number; rows: number }): { first: number; end: number } {
   const atTop = Math.floor(Math.max(0, top_px) / row_px / spare) * spare

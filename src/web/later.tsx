@@ -26,6 +26,14 @@ export function later<Module>(load: () => Promise<Module>): Later<Module> {
   return { loaded, fetch }
 }
 
+/** Loads a style sheet beside a script. Screens are shown without it where it cannot be fetched. */
+export function withStyle<Module>(href: string, script: Promise<Module>): Promise<Module> {
+  const style = new Promise((resolve) => {
+    document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: resolve, onerror: resolve }))
+  })
+  return style.then(() => script)
+}
+
 /** The screens that are fetched together after the first paint. */
 export const more = later(() => import('./screens/more.tsx'))
 

@@ -1,38 +1,12 @@
 // The log of a run in the words of an operator, from the rows of its record.
 
-import { titled } from './forms.ts'
+import { moveIn, stepIn } from '../clients/ts/event_words.ts'
 import { authorText, duration, onPage, sentence } from './words.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 /** `at` in Unix seconds. `action_id` leads to the step. */
 export type LogEntry = { id: string; at: number; text: string; tone?: 'bad' | 'decision' | undefined; action_id?: string | undefined }
-
-/** The words of operations while and after they are done, before the device. */
-const verbs: Record<string, string> = {
-  shake: 'shaking on',
-  centrifuge: 'spun in',
-  seal: 'sealed on',
-  peel: 'peeled on',
-  open: 'opened',
-  close: 'closed',
-  initialize: 'initialized',
-  set_temperature: 'temperature set on',
-}
-
-/** The units of parameters. */
-const units: Record<string, string> = { speed: ' rpm', duration: ' s', seconds: ' s', temperature: ' °C', g: ' × g' }
-
-/** Formats parameters as `500 rpm, 5 s`. */
-export function paramWords(params: Row): string {
-  return Object.entries(params)
-    .map(([name, value]) => {
-      const unit = units[name]
-      if (value === null) return `${name.replaceAll('_', ' ')} off`
-      return unit === undefined ? `${name.replaceAll('_', ' ')} ${typeof value === 'object' ? JSON.stringify(value) : value}` : `${value}${unit}`
-    })
-    .join(', ')
-}
 
 /** Formats a value as `od 0.52 AU`; a long one only by its name. */
 function valueWords({ name, value, unit }: Row): string {
@@ -45,20 +19,19 @@ export function plateOf({ thread_name, barcode }: Row): string {
   return [thread_name, barcode].filter(Boolean).join(' ')
 }
 
+type Operation = { operation: string; params: Row }
+
 /** Words an action of the record: `shaking on shaker-1, 500 rpm, 5 s`. */
 export function actionWords({ name, device_id, operations, outcome }: Row): string {
-  const done = (operations ?? []) as { operation: string; params: Row }[]
-  const [first] = done
-  const verb = first && verbs[first.operation]
-  const what = verb ? `${verb} ${device_id}` : `${titled(String(first?.operation ?? name)).toLowerCase()}${device_id ? ` on ${device_id}` : ''}`
-  const more = done.slice(1).map(({ operation, params }) => [titled(operation).toLowerCase(), paramWords(params)].filter(Boolean).join(' '))
-  const words = [what, first && paramWords(first.params), ...more].filter(Boolean).join(', ')
-  return outcome === 'SKIPPED' ? `${titled(String(name)).toLowerCase()} was skipped` : words
+  if (outcome === 'SKIPPED') return `${name} was left out`
+  const done = (operations ?? []) as readonly Operation[]
+  if (done.length === 0) return `${name}${device_id ? ` on ${device_id}` : ''}`
+  return done.map(({ operation, params }) => stepIn({ device_id, action_name: name, operation, params })).join('; ')
 }
 
 /** Words a move of the record: `moved from pad_1 to shaker_in by arm-1`. */
 export function moveWords({ from, to, transporter }: Row): string {
-  return `moved from ${from} to ${to} by ${transporter}`
+  return moveIn({ from, to, device_id: transporter })
 }
 
 /** Returns the end of the words of a step: the reason if it failed. */
