@@ -28,8 +28,12 @@ function wordsOf(here: readonly TimelineRow[], there: readonly TimelineRow[], co
   const [ours, theirs] = [lastOf(here), lastOf(there)]
   const whole = differenceWords(ours - theirs)
   const first = `This run took ${duration(ours)}, the earlier one ${duration(theirs)}: ${whole === 'the same' ? 'the same time' : whole}.`
-  const most = compared.reduce<Compared | undefined>((best, one) => (Math.abs(one.by ?? 0) > Math.abs(best?.by ?? 0) ? one : best), undefined)
-  const largest = most?.by !== undefined && Math.round(most.by) !== 0 ? ` The largest difference: ${most.step}, ${differenceWords(most.by)}.` : ''
+  const most = compared.reduce<Compared | undefined>(
+    (best, one) => (Math.abs(one.by ?? 0) > Math.abs(best?.by ?? 0) ? one : best),
+    undefined,
+  )
+  const largest =
+    most?.by !== undefined && Math.round(most.by) !== 0 ? ` The largest difference: ${most.step}, ${differenceWords(most.by)}.` : ''
   const lone = compared.filter(({ by }) => by === undefined).map(({ step }) => step)
   return `${first}${largest}${lone.length ? ` Done in one of the runs alone: ${lone.join(', ')}.` : ''}`
 }

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { type Bar, barAt, type Lane, row_px, rowsInView, scrollStep_px, ticksOf } from './gantt_layout.ts'
+import { type Bar, barAt, happenedAs, type Lane, row_px, rowsInView, scrollStep_px, ticksOf } from './gantt_layout.ts'
 import { threadColour } from './thread_colours.ts'
 import { clockMinutes, clockTime, duration } from './words.ts'
 
@@ -39,7 +39,8 @@ export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
       const { clientWidth: width_px, clientHeight: height_px, scrollTop } = its
       const top_px = Math.floor(scrollTop / scrollStep_px) * scrollStep_px
       const { value } = size
-      if (value.width_px !== width_px || value.height_px !== height_px || value.top_px !== top_px) size.value = { width_px, height_px, top_px }
+      if (value.width_px !== width_px || value.height_px !== height_px || value.top_px !== top_px)
+        size.value = { width_px, height_px, top_px }
     }
     const watch = new ResizeObserver(look)
     watch.observe(its)
@@ -50,7 +51,7 @@ export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
     }
   }, [])
   const { width_px, height_px, top_px } = size.value
-  const label_px = width_px < 560 ? 96 : 150
+  const label_px = width_px < 560 ? 104 : 178
   const x = (seconds: number) => (seconds / end_s) * (width_px - label_px - 12)
   const { first, end } = rowsInView({ top_px, height_px, rows: lanes.length })
   const go = (to: number) => {
@@ -79,13 +80,15 @@ export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
   return (
     <figure class="gantt" aria-label={label}>
       <Axis {...{ end_s, began_s, label_px, width_px, x }} />
-      <div class="gantt-rows" ref={rows} onKeyDown={press}>
+      {/* Without buttons in it, the part that scrolls takes the focus itself. */}
+      <div class="gantt-rows" ref={rows} tabIndex={props.onOpen ? undefined : 0}>
         <div class="gantt-all" style={{ height: `${lanes.length * row_px}px` }}>
           {lanes.slice(first, end).map((lane, i) => (
             <Row
               key={lane.thread}
               {...{ lane, props, x, label_px, width_px, end_s }}
               row={first + i}
+              onKeyDown={press}
               isTabbed={first + i === tabbed}
               now_s={lane.bars.some(({ to_s }) => to_s === null) ? now_s : undefined}
             />
@@ -121,6 +124,7 @@ type RowProps<Its extends Lane> = {
   lane: Its
   props: ChartProps<Its>
   row: number
+  onKeyDown: (event: KeyboardEvent) => void
   isTabbed: boolean
   now_s: number | undefined
   x: (seconds: number) => number
@@ -129,7 +133,7 @@ type RowProps<Its extends Lane> = {
   end_s: number
 }
 
-function Row<Its extends Lane>({ lane, props, row, isTabbed, now_s, x, label_px, width_px, end_s }: RowProps<Its>) {
+function Row<Its extends Lane>({ lane, props, row, onKeyDown, isTabbed, now_s, x, label_px, width_px, end_s }: RowProps<Its>) {
   const { nameOf, noteOf, onOpen } = props
   const name = nameOf?.(lane) ?? lane.thread
   const note = noteOf?.(lane)
@@ -140,7 +144,7 @@ function Row<Its extends Lane>({ lane, props, row, isTabbed, now_s, x, label_px,
   )
   const its = { class: 'gantt-row', style: { top: `${row * row_px}px` }, 'data-row': row }
   const head = (
-    <span class="gantt-label" style={{ width: `${label_px}px` }}>
+    <span class="gantt-label" style={{ width: `${label_px}px` }} title={note && `${name}, ${note.word}`}>
       <strong>{name}</strong>
       {note && <small class={note.isLate ? 'bad' : undefined}>{note.word}</small>}
     </span>
@@ -161,18 +165,19 @@ function Row<Its extends Lane>({ lane, props, row, isTabbed, now_s, x, label_px,
     onOpen(lane, isKey || seconds < 0 ? running : barAt(lane, seconds, props.now_s ?? 0))
   }
   return (
-    <button type="button" {...its} tabIndex={isTabbed ? 0 : -1} onClick={open}>
+    <button type="button" {...its} tabIndex={isTabbed ? 0 : -1} onClick={open} onKeyDown={onKeyDown}>
       {head}
       {picture}
     </button>
   )
 }
 
-function Picture({ lane: { thread, plan, bars }, now_s, x, width_px }: { lane: Lane; now_s: number | undefined; x: (s: number) => number; width_px: number }) {
+function Picture({ lane, now_s, x, width_px }: { lane: Lane; now_s: number | undefined; x: (s: number) => number; width_px: number }) {
+  const { thread, plan, bars } = lane
   return (
     <svg width={width_px} height={row_px} aria-hidden="true">
       {plan.map((bar) => (
-        <Drawn key={bar.id} bar={bar} x={x} now_s={0} isLabelled={bars.length === 0} />
+        <Drawn key={bar.id} bar={bar} x={x} now_s={0} isLabelled={!happenedAs(lane, bar)} />
       ))}
       {bars.map((bar) => (
         <Drawn key={bar.id} bar={bar} x={x} now_s={now_s ?? 0} colour={threadColour(thread)} isLabelled />
@@ -188,7 +193,9 @@ function Drawn({ bar: { kind, label, from_s, to_s, tone }, x, now_s, colour, isL
   const [left, width] = [x(from_s), Math.max(2, x(end_s) - x(from_s))]
   const isPlanned = tone === 'planned'
   const inset = (kind === 'move' ? 16 : 8) - (isPlanned ? 4 : 0)
-  const words = `${tone === 'failed' ? '✕ ' : ''}${label}`
+  const mark = tone === 'failed' ? '✕ ' : ''
+  // A narrow bar has the name of the action alone.
+  const words = [label, label.replace(/ on [^ ]+$/, '')].map((text) => mark + text).find((text) => width > text.length * letter_px + 8)
   return (
     <g>
       <rect
@@ -202,7 +209,7 @@ function Drawn({ bar: { kind, label, from_s, to_s, tone }, x, now_s, colour, isL
       >
         <title>{`${label}, ${isPlanned ? 'planned, ' : ''}${duration(end_s - from_s)}`}</title>
       </rect>
-      {isLabelled && kind === 'action' && width > words.length * letter_px + 8 && (
+      {isLabelled && kind === 'action' && words !== undefined && (
         <text x={left + 6} y={row_px / 2 + 5} class={isPlanned ? 'bar-label planned' : 'bar-label'}>
           {words}
         </text>

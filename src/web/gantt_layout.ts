@@ -23,7 +23,10 @@ const spare = 6
 export const scrollStep_px = row_px * spare
 
 /** Returns the rows to draw, from `first` up to `end`, in steps, so that few scrolls change them. */
-export function rowsInView({ top_px, height_px, rows }: { top_px: number; height_px: number; rows: number }): { first: number; end: number } {
+export function rowsInView({ top_px, height_px, rows }: { top_px: number; height_px: number; rows: number }): {
+  first: number
+  end: number
+} {
   const atTop = Math.floor(Math.max(0, top_px) / row_px / spare) * spare
   const first = Math.max(0, Math.min(atTop - spare, rows - 1))
   return { first, end: Math.min(rows, atTop + Math.ceil(height_px / row_px) + 2 * spare) }
@@ -44,12 +47,24 @@ export function ticksOf(end_s: number, most: number, began_s = 0): number[] {
   return Array.from({ length: Math.max(0, Math.floor((end_s - first) / step) + 1) }, (_, i) => first + i * step)
 }
 
-/** Returns the bar at this time, or the nearest one: what happened before what was planned. */
-export function barAt({ bars, plan }: Lane, seconds: number, now_s: number): Bar | undefined {
+/** Returns the step that happened as a planned one: the n-th of a label is the n-th planned one. */
+export function happenedAs({ bars, plan }: Lane, planned: Bar): Bar | undefined {
+  const isAlike = ({ kind, label }: Bar) => kind === planned.kind && label === planned.label
+  return bars.filter(isAlike)[plan.filter(isAlike).indexOf(planned)]
+}
+
+/** Returns the steps of a thread: those that happened, then those that are planned and did not happen. */
+export function stepsIn(lane: Lane): Bar[] {
+  return [...lane.bars, ...lane.plan.filter((planned) => !happenedAs(lane, planned))]
+}
+
+/** Returns the bar at this time, or the nearest one. A planned step that has happened is told as it happened. */
+export function barAt(lane: Lane, seconds: number, now_s: number): Bar | undefined {
+  const { bars, plan } = lane
   const distance = ({ from_s, to_s }: Bar) => Math.max(from_s - seconds, seconds - (to_s ?? now_s), 0)
   const nearest = (of: readonly Bar[]) =>
     of.reduce<Bar | undefined>((best, bar) => (best && distance(best) <= distance(bar) ? best : bar), undefined)
   const [happened, planned] = [nearest(bars), nearest(plan)]
-  if (!happened || !planned) return happened ?? planned
-  return distance(planned) < distance(happened) ? planned : happened
+  if (planned && (!happened || distance(planned) < distance(happened))) return happenedAs(lane, planned) ?? planned
+  return happened
 }

@@ -24,9 +24,12 @@ function deviceChecks(topology: string, { device, topology: loaded }: Checked['s
   const its = [...new Set(names.map(({ device_id }) => device_id))].flatMap((id) => device[id] ?? [])
   const waiting = its.filter(needsInitializing)
   const away = its.filter(({ state }) => state === 'disconnected' || state === 'faulted')
-  const listed = (devices: readonly DeviceInfo[]) => devices.map(({ device_id, state }) => `${device_id} (${deviceWords[state].word})`).join(', ')
+  const listed = (devices: readonly DeviceInfo[]) =>
+    devices.map(({ device_id, state }) => `${device_id} (${deviceWords[state].word})`).join(', ')
   return [
-    ...(waiting.length ? [{ text: `Not ready: ${listed(waiting)}.`, isBad: waiting.some(({ state }) => state !== 'not_initialized'), initialize: waiting }] : []),
+    ...(waiting.length
+      ? [{ text: `Not ready: ${listed(waiting)}.`, isBad: waiting.some(({ state }) => state !== 'not_initialized'), initialize: waiting }]
+      : []),
     ...(away.length ? [{ text: `Out of order: ${listed(away)}.`, isBad: true, href: '#/bench', label: 'Show Bench' }] : []),
   ]
 }
@@ -43,7 +46,14 @@ function refusalChecks(refusal: string | null | undefined): Check[] {
   const points = missing.length === 1 ? '1 teachpoint is' : `${missing.length} teachpoints are`
   return [
     ...(missing.length
-      ? [{ text: `${points} missing for ${arms}: ${missing.map(({ name }) => name).join(', ')}.`, isBad: true, href: '#/teach', label: 'Teach them' }]
+      ? [
+          {
+            text: `${points} missing for ${arms}: ${missing.map(({ name }) => name).join(', ')}.`,
+            isBad: true,
+            href: '#/teach',
+            label: 'Teach them',
+          },
+        ]
       : []),
     ...others.map((text) => ({ text: sentence(text), isBad: true })),
   ]

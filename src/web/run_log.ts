@@ -52,9 +52,17 @@ const words: Record<string, (row: Row) => Words | undefined> = {
     const done = row['operations'] as readonly unknown[]
     // Steps of the engine alone, such as an event, are seen with the engine states.
     if (row['device_id'] === null && done.length === 0 && !isBad(row)) return undefined
-    return { text: `${plateOf(row)}: ${actionWords(row)}${outcomeWords(row)}`, at: row['started'] ?? row['created'], tone: isBad(row) ? 'bad' : undefined }
+    return {
+      text: `${plateOf(row)}: ${actionWords(row)}${outcomeWords(row)}`,
+      at: row['started'] ?? row['created'],
+      tone: isBad(row) ? 'bad' : undefined,
+    }
   },
-  move: (row) => ({ text: `${plateOf(row)}: ${moveWords(row)}${outcomeWords(row)}`, at: row['started'] ?? row['created'], tone: isBad(row) ? 'bad' : undefined }),
+  move: (row) => ({
+    text: `${plateOf(row)}: ${moveWords(row)}${outcomeWords(row)}`,
+    at: row['started'] ?? row['created'],
+    tone: isBad(row) ? 'bad' : undefined,
+  }),
   incident: (row) => ({ text: sentence(String(row['message'])), tone: row['severity'] === 'INFO' ? undefined : 'bad' }),
   decision: (row) => ({ text: `${onPage(String(row['text']))}, by ${author(row)}`, tone: 'decision' }),
   note: (row) => ({ text: `Note by ${author(row)}: ${row['text']}`, tone: 'decision' }),
@@ -64,7 +72,10 @@ const words: Record<string, (row: Row) => Words | undefined> = {
     text: `${plateOf(row)}: waited ${duration(Number(row['ended'] ?? row['at']) - Number(row['began'] ?? row['at']))}${row['outcome'] ? `, ${row['outcome']}` : ''}`,
     at: row['began'],
   }),
-  window_missed: (row) => ({ text: `${plateOf(row)}: began too late after ${row['after']}: ${row['allowed_s']} s were allowed`, tone: 'bad' }),
+  window_missed: (row) => ({
+    text: `${plateOf(row)}: began too late after ${row['after']}: ${row['allowed_s']} s were allowed`,
+    tone: 'bad',
+  }),
   gap: () => ({ text: 'Rows before this one are missing', tone: 'bad' }),
   ended: (row) => ({ text: endWords(row), tone: row['status'] === 'COMPLETED' ? undefined : 'bad' }),
 }

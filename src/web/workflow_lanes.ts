@@ -30,7 +30,8 @@ function stepsOf(step: WorkflowStep, methods: Methods): LaneStep[] {
   if ('wait_for' in step) return [{ text: `waits for ${step.wait_for}`, kind: 'wait' }]
   if ('delay' in step) return [{ text: `waits ${step.delay} s`, kind: 'wait' }]
   if ('until_temperature' in step) return [{ text: `waits until ${step.until_temperature.device} is at temperature`, kind: 'wait' }]
-  if ('while_more_work' in step) return [{ text: 'while there is work', kind: 'way', ways: [{ word: '', steps: inner(step.while_more_work) }] }]
+  if ('while_more_work' in step)
+    return [{ text: 'while there is work', kind: 'way', ways: [{ word: '', steps: inner(step.while_more_work) }] }]
   if ('repeat' in step) {
     const times = 'times' in step.repeat ? `${step.repeat.times} times` : `at most ${step.repeat.at_most} times`
     return [{ text: times, kind: 'way', ways: [{ word: '', steps: inner(step.steps) }] }]

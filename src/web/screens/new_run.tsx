@@ -1,11 +1,11 @@
 // The screen New run: the workflow as lanes, the mode and values of a run, checks and the forecast before the start.
 
-import { type Signal, useComputed, useSignal } from '@preact/signals'
+import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { modeWords, type PutWorkflowResponse } from '../../clients/ts/benchd.ts'
 import { variableLabel } from '../forms.ts'
-import { Act, Choice, Empty, Text, useAnswer } from '../parts.tsx'
-import { ask, bench, movesNothingReal, route, state } from '../store.tsx'
+import { Choice, Empty, Text, useAnswer } from '../parts.tsx'
+import { bench, movesNothingReal, route, state } from '../store.tsx'
 import { clockTime } from '../words.ts'
 import { type Again, againFrom, type Wish } from './new_run_again.tsx'
 import { Begin } from './new_run_begin.tsx'
@@ -52,7 +52,9 @@ export function NewRunScreen() {
       )}
       <WishForm workflows={workflows.value} workflow={workflow} wish={wish} />
       {workflow && <Picture key={workflow.hash} name={workflow.name} />}
-      <Begin key={JSON.stringify(wish.value)} wish={wish.value} topology={workflow?.topology} />
+      <Begin wish={wish.value} topology={workflow?.topology}>
+        <Values workflow={workflow} wish={wish} />
+      </Begin>
       <WorkflowFiles workflow={workflow} onChanged={read} />
     </section>
   )
@@ -66,19 +68,19 @@ function Picture({ name }: { name: string }) {
 type WishProps = { workflows: readonly PutWorkflowResponse[]; workflow: PutWorkflowResponse | undefined; wish: Signal<Wish> }
 
 function WishForm({ workflows, workflow, wish }: WishProps) {
-  const { workflow: name, mode, groups, variables } = wish.value
-  const tags = useSignal(wish.value.tags)
+  const { workflow: name, mode, groups } = wish.value
   const set = (change: Partial<Wish>) => {
     wish.value = { ...wish.value, ...change }
   }
-  const typed = useComputed(() => tags.value)
-  useEffect(() => {
-    if (typed.value !== wish.value.tags) set({ tags: typed.value })
-  }, [typed.value])
   const choices = Object.fromEntries(workflows.map(({ name, topology }) => [name, `${name} (topology ${topology})`]))
   return (
     <div class="fields">
-      <Choice label="Workflow" value={name} onChange={(workflow) => set({ workflow, variables: {}, plates: undefined })} choices={choices} />
+      <Choice
+        label="Workflow"
+        value={name}
+        onChange={(workflow) => set({ workflow, variables: {}, plates: undefined })}
+        choices={choices}
+      />
       {workflow?.warnings.map((warning) => (
         <p class="hint" key={warning}>
           {warning}
@@ -87,8 +89,27 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
       <Choice label="Mode" value={mode} onChange={(mode) => set({ mode: mode as Wish['mode'] })} choices={modeWords} />
       <div class="field">
         <label for="new-groups">Groups</label>
-        <input id="new-groups" inputMode="numeric" value={groups} onInput={(event) => set({ groups: event.currentTarget.value })} />
+        <input
+          id="new-groups"
+          class="short"
+          inputMode="numeric"
+          value={groups}
+          onInput={(event) => set({ groups: event.currentTarget.value })}
+        />
       </div>
+    </div>
+  )
+}
+
+/** The variables of the workflow, and the tags of the run. */
+function Values({ workflow, wish }: Pick<WishProps, 'workflow' | 'wish'>) {
+  const { workflow: name, variables } = wish.value
+  const tags = useSignal(wish.value.tags)
+  useSignalEffect(() => {
+    if (tags.value !== wish.peek().tags) wish.value = { ...wish.peek(), tags: tags.value }
+  })
+  return (
+    <div class="fields">
       {Object.entries(workflow?.variables ?? {}).map(([variable, { default: initial, description, type }]) => (
         <div class="field" key={`${name} ${variable}`}>
           <label for={`variable-${variable}`}>{variableLabel(variable, description)}</label>
@@ -96,7 +117,10 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
             id={`variable-${variable}`}
             placeholder={initial === undefined ? 'required' : JSON.stringify(initial)}
             value={variables[variable]?.text ?? ''}
-            onInput={(event) => set({ variables: { ...variables, [variable]: { text: event.currentTarget.value, type } } })}
+            onInput={(event) => {
+              const text = event.currentTarget.value
+              wish.value = { ...wish.value, variables: { ...variables, [variable]: { text, type } } }
+            }}
           />
           {description && <small>{description}</small>}
         </div>

@@ -40,7 +40,10 @@ export async function againFrom(execution_id: string, workflows: readonly PutWor
   const workflow = workflows.find(({ name }) => name === run?.workflow_name)
   if (!run || !submission || !workflow) return undefined
   // The record alone has the plates of the groups; a run that was planned only has no record.
-  const found = run.run_mode === 'PURE_SIM' ? undefined : await bench.value?.call('getRecord', { path, query: { kind: 'submission' } }).catch(() => undefined)
+  const found =
+    run.run_mode === 'PURE_SIM'
+      ? undefined
+      : await bench.value?.call('getRecord', { path, query: { kind: 'submission' } }).catch(() => undefined)
   const plates = (found?.rows[0]?.['groups'] ?? submission.group_ids.map((group_id) => ({ group_id }))) as Wish['plates'] & object
   const variables = Object.entries(submission.variables).map(([name, value]): [string, Typed] => [
     name,

@@ -1,6 +1,7 @@
-// The checks, the forecast and the buttons of a new run. They are made anew with each change of the form, so that they never stand beside other values.
+// The checks, the forecast and the buttons of a new run. A change of the form takes the forecast away, so that it never stands beside other values.
 
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { SimulateResponse } from '../../clients/ts/benchd.ts'
 import { Gantt } from '../gantt.tsx'
@@ -24,21 +25,25 @@ function modeHint(mode: Wish['mode']): string {
 /** The forecast is made by itself for so many groups, after the last change of the form, ms. */
 const [mostByItself, still_ms] = [10, 500]
 
-type BeginProps = { wish: Wish; topology: string | undefined }
+/** `children` stand between the checks and the buttons. */
+type BeginProps = { wish: Wish; topology: string | undefined; children: ComponentChildren }
 
-export function Begin({ wish, topology }: BeginProps) {
+export function Begin({ wish, topology, children }: BeginProps) {
   const tried = useSignal<SimulateResponse | undefined>(undefined)
   const isShown = useSignal(false)
   const { workflow, mode, groups } = wish
   const why = /^[1-9]\d{0,3}$/.test(groups) ? undefined : 'Groups must be a whole number from 1.'
+  const key = JSON.stringify(wish)
   useEffect(() => {
+    tried.value = undefined
+    isShown.value = false
     if (why || !workflow || scope.value === 'read' || Number(groups) > mostByItself) return
     const timer = setTimeout(async () => {
       // What is typed may not be whole yet: the press of a button says what is wrong.
       tried.value = (await bench.value?.call('simulate', { body: requestOf(wish) }).catch(() => undefined)) ?? tried.value
     }, still_ms)
     return () => clearTimeout(timer)
-  }, [])
+  }, [key])
   const start = async () => {
     const answer = await ask('submit', { body: requestOf(wish), idempotencyKey: `page-${Date.now()}-${Math.random()}` })
     if (answer) location.hash = `#/runs/${answer.execution_id}`
@@ -51,8 +56,9 @@ export function Begin({ wish, topology }: BeginProps) {
   return (
     <>
       {topology !== undefined && <Checks topology={topology} mode={mode} refusal={tried.value?.refusal} />}
+      {children}
       {isShown.value && tried.value && <Forecast {...tried.value} scale={scale} />}
-      <div class="row foot">
+      <div class="row foot" key={key}>
         <Act
           label="Start run"
           twice={mode === 'LIVE' && !movesNothingReal.value ? devicesMayMove : undefined}
@@ -66,7 +72,8 @@ export function Begin({ wish, topology }: BeginProps) {
             <>
               {tried.value?.verdict === 'completes' && mode !== 'PURE_SIM' && (
                 <strong>
-                  Takes about {duration(tried.value.makespan_s / scale)}, until <Time at={now.value / 1000 + tried.value.makespan_s / scale} />.{' '}
+                  Takes about {duration(tried.value.makespan_s / scale)}, until{' '}
+                  <Time at={now.value / 1000 + tried.value.makespan_s / scale} />.{' '}
                 </strong>
               )}
               {modeHint(mode)}
@@ -85,7 +92,7 @@ function Checks({ topology, mode, refusal }: ChecksProps) {
   const checks = checksOf({ topology, mode, state: state.value, refusal })
   if (!isMissing && checks.length === 0) return null
   return (
-    <ul class="list checks" aria-label="Checks">
+    <ul class="checks" aria-label="Checks">
       {isMissing && (
         <li class="row">
           <span>This workflow needs the topology {topology}.</span>
@@ -135,7 +142,19 @@ const verdicts: Record<SimulateResponse['verdict'], { word: string; tone: string
   endless: { word: 'The run does not end.', tone: 'bad' },
 }
 
-function Forecast({ scale, verdict, makespan_s, conflict, refusal, gantt, waiting, conditions, devices, moves, actions }: SimulateResponse & { scale: number }) {
+function Forecast({
+  scale,
+  verdict,
+  makespan_s,
+  conflict,
+  refusal,
+  gantt,
+  waiting,
+  conditions,
+  devices,
+  moves,
+  actions,
+}: SimulateResponse & { scale: number }) {
   const { word, tone } = verdicts[verdict]
   const lanes = [...planOf(gantt, scale)].map(([thread, plan]) => ({ thread, plan, bars: [] }))
   const its = useRef<HTMLElement>(null)

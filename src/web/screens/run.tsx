@@ -77,7 +77,9 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
       {!isOpen && (
         <>
           <p class="row">
-            {hasRecord && <Act label="Download the report" kind="main" free onPress={() => download('getReport', { path: { execution_id } })} />}
+            {hasRecord && (
+              <Act label="Download the report" kind="main" free onPress={() => download('getReport', { path: { execution_id } })} />
+            )}
             <RunAgain execution_id={execution_id} />
           </p>
           <Compare run={run} rows={Object.values(rows)} />
@@ -122,8 +124,11 @@ function Head({ run, lanes, took_s }: HeadProps) {
   const { word, tone, mark } = runWord(run)
   const { workflow_name, run_mode, started_at, ended_at } = run
   return (
-    <div class="row">
-      <h2>{workflow_name}</h2>
+    <>
+      <div class="row">
+        <h2>{workflow_name}</h2>
+        {ended_at === null && <Control run={run} />}
+      </div>
       <p class={`state ${tone}`}>
         <span aria-hidden="true">{mark}</span> {word}, {modeWords[run_mode]},{' '}
         {ended_at === null ? (
@@ -137,13 +142,20 @@ function Head({ run, lanes, took_s }: HeadProps) {
         )}
         <Ending run={run} lanes={lanes} now_s={took_s} />
       </p>
-      {ended_at === null && <Control run={run} />}
-    </div>
+    </>
   )
 }
 
 /** When the run ends, the time left, and whether that is late. */
-function Ending({ run: { started_at, ended_at, paused }, lanes, now_s }: { run: ExecutionSummary; lanes: readonly PacedLane[]; now_s: number }) {
+function Ending({
+  run: { started_at, ended_at, paused },
+  lanes,
+  now_s,
+}: {
+  run: ExecutionSummary
+  lanes: readonly PacedLane[]
+  now_s: number
+}) {
   const planned_s = Math.max(...lanes.map(({ pace }) => pace.planned_s ?? 0), 0)
   if (planned_s === 0) return null
   if (ended_at !== null) return <LateWord late_s={now_s - planned_s} planned_s={planned_s} />
@@ -216,13 +228,17 @@ function Chart({ run: { started_at, ended_at }, lanes, took_s, record, onOpen }:
         <figcaption class="empty">Nothing was done yet, or the timeline is no longer stored: see the log below.</figcaption>
       </figure>
     )
-  const last_s = lanes.reduce((most, { pace }) => Math.max(most, pace.ended_s, pace.planned_s ?? 0, (isOpen && endOf(pace, took_s)) || 0), 0)
+  const last_s = lanes.reduce(
+    (most, { pace }) => Math.max(most, pace.ended_s, pace.planned_s ?? 0, (isOpen && endOf(pace, took_s)) || 0),
+    0,
+  )
   const noteOf = ({ pace }: PacedLane) => {
     if (pace.planned_s === undefined) return undefined
-    const end_s = endOf(pace, took_s)!
-    const { word, isLate } = lateWords(lateBy(pace, isOpen ? took_s : 0), pace.planned_s)
-    const end = pace.due_s === undefined ? 'ended' : 'ends'
-    return { word: `${isOpen || pace.due_s === undefined ? `${end} ${clockTime(started_at + end_s, started_at)}, ` : ''}${word}`, isLate }
+    const isOver = pace.due_s === undefined
+    if (!isOpen && !isOver) return { word: 'not all was done', isLate: true }
+    const { word, isLate } = lateWords(lateBy(pace, took_s), pace.planned_s)
+    const end = clockTime(started_at + endOf(pace, took_s)!, started_at)
+    return { word: word === 'on time' ? `${isOver ? 'ended' : 'ends'} ${end}` : `${end}, ${word}`, isLate }
   }
   return (
     <Gantt

@@ -33,12 +33,17 @@ function Earlier({ run: { execution_id, workflow_name, started_at, run_mode }, r
   const found = useAnswer('listExecutions', { query: { workflow: workflow_name, limit: 50 } }, [execution_id])
   const chosen = useSignal('')
   if (!found.value) return <Empty>Loading the runs of this workflow …</Empty>
-  const earlier = found.value.executions.filter((one) => one.execution_id !== execution_id && one.ended_at !== null && one.started_at < started_at)
+  const earlier = found.value.executions.filter(
+    (one) => one.execution_id !== execution_id && one.ended_at !== null && one.started_at < started_at,
+  )
   if (earlier.length === 0) return <Empty>There is no earlier run of {workflow_name}.</Empty>
   const alike = earlier.find((one) => one.run_mode === run_mode && one.status === 'COMPLETED') ?? earlier[0]!
   const other = chosen.value || alike.execution_id
   const choices = Object.fromEntries(
-    earlier.map((one) => [one.execution_id, `${clockTime(one.started_at)}, ${one.status.toLowerCase()}, ${duration(one.ended_at! - one.started_at)}`]),
+    earlier.map((one) => [
+      one.execution_id,
+      `${clockTime(one.started_at)}, ${one.status.toLowerCase()}, ${duration(one.ended_at! - one.started_at)}`,
+    ]),
   )
   return (
     <>
@@ -86,7 +91,7 @@ type ExportsProps = { execution_id: string; name: string; hasRecord: boolean; ro
 
 export function Exports({ execution_id, name, hasRecord, rows }: ExportsProps) {
   const file = `${name}-${execution_id.slice(0, 8)}`
-    return (
+  return (
     <p class="row">
       {hasRecord && <Act label="Download the report" free onPress={() => download('getReport', { path: { execution_id } })} />}
       <Act
@@ -123,4 +128,3 @@ function tableOf(rows: readonly TimelineRow[]): string {
   const cell = (value: unknown) => (/[",\n\r]/.test(String(value ?? '')) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ''))
   return [columns.join(','), ...rows.map((row) => columns.map((name) => cell(row[name])).join(','))].join('\r\n')
 }
-

@@ -2,8 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { Empty } from '../parts.tsx'
-import type { RecordRow } from '../run_record.tsx'
 import { entriesOf } from '../run_log.ts'
+import type { RecordRow } from '../run_record.tsx'
 import { Time } from '../time.tsx'
 import { EventList } from './events.tsx'
 
@@ -25,12 +25,7 @@ export function RunLog({ execution_id, rows, hasRecord, onOpen }: LogProps) {
       <div class="row">
         <h3>Log</h3>
         {hasRecord && (
-          <button
-            type="button"
-            class="quiet"
-            aria-pressed={showsEngine.value}
-            onClick={() => (showsEngine.value = !showsEngine.value)}
-          >
+          <button type="button" class="quiet" aria-pressed={showsEngine.value} onClick={() => (showsEngine.value = !showsEngine.value)}>
             {showsEngine.value ? 'Hide engine states' : 'Show engine states'}
           </button>
         )}

@@ -4,8 +4,9 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { TimelineRow } from '../../clients/ts/benchd.ts'
-import type { Bar, Lane } from '../gantt_layout.ts'
+import { type Bar, stepsIn } from '../gantt_layout.ts'
 import { actionWords, moveWords } from '../run_log.ts'
+import { endOf, lateBy, lateWords, type PacedLane } from '../run_plan.ts'
 import type { RecordRow } from '../run_record.tsx'
 import { Sheet } from '../sheet.tsx'
 import { bench, state } from '../store.tsx'
@@ -15,7 +16,7 @@ import { duration, onPage, readingWords, sentence } from '../words.ts'
 type StepProps = {
   execution_id: string
   /** The lane and the bar of the step, from which the sheet goes on to those beside it. */
-  lane: Lane
+  lane: PacedLane
   bar: Bar
   name: string
   row: TimelineRow | undefined
@@ -28,7 +29,7 @@ type StepProps = {
 
 export function StepSheet({ execution_id, lane, bar, name, row, began_s, now_s, rows, onOpen, onClose }: StepProps) {
   const recorded = useRecorded(execution_id, bar, rows)
-  const steps = [...lane.bars, ...lane.plan.slice(lane.bars.length)]
+  const steps = stepsIn(lane)
   const at = steps.findIndex(({ id }) => id === bar.id)
   const [before, after] = [steps[at - 1], at < 0 ? undefined : steps[at + 1]]
   const planned = lane.plan.find(({ kind, label }) => kind === bar.kind && label === bar.label)
@@ -51,13 +52,23 @@ export function StepSheet({ execution_id, lane, bar, name, row, began_s, now_s, 
         {bar.tone !== 'planned' && (
           <Fact of="Took place">
             <Time at={began_s + bar.from_s} />
-            {bar.to_s === null ? `, for ${duration(took)}` : <> to <Time at={began_s + bar.to_s} />, {duration(took)}</>}
+            {bar.to_s === null ? (
+              `, for ${duration(took)}`
+            ) : (
+              <>
+                {' '}
+                to <Time at={began_s + bar.to_s} />, {duration(took)}
+              </>
+            )}
           </Fact>
         )}
         {values.length > 0 && (
-          <Fact of="Values">{values.map(({ name, value, unit }) => `${name} ${shortened(value)}${unit ? ` ${unit}` : ''}`).join(', ')}</Fact>
+          <Fact of="Values">
+            {values.map(({ name, value, unit }) => `${name} ${shortened(value)}${unit ? ` ${unit}` : ''}`).join(', ')}
+          </Fact>
         )}
         <Readings rows={rows} device={row?.device} from={began_s + bar.from_s} to={began_s + (bar.to_s ?? now_s)} />
+        <Plate lane={lane} name={name} began_s={began_s} now_s={now_s} />
         {typeof recorded?.['error'] === 'string' && bar.tone === 'failed' && <Fact of="Reason">{sentence(recorded['error'])}</Fact>}
       </dl>
       <div class="row">
@@ -73,6 +84,21 @@ function Beside({ label, bar, onOpen }: { label: string; bar: Bar | undefined; o
     <button type="button" class="plain" disabled={!bar} onClick={() => bar && onOpen(bar)}>
       {label}
     </button>
+  )
+}
+
+/** When the plate is ready, and whether that is late. */
+function Plate({ lane: { pace }, name, began_s, now_s }: Pick<StepProps, 'lane' | 'name' | 'began_s' | 'now_s'>) {
+  const end_s = endOf(pace, now_s)
+  if (end_s === undefined || pace.planned_s === undefined) return null
+  const isOver = pace.due_s === undefined
+  const { word, isLate } = lateWords(lateBy(pace, now_s), pace.planned_s)
+  return (
+    <Fact of={name}>
+      {isOver ? 'ended ' : 'ends about '}
+      <Time at={began_s + end_s} />
+      {!isOver && `, ${duration(end_s - now_s)} left`}, <span class={isLate ? 'bad' : undefined}>{word}</span>
+    </Fact>
   )
 }
 
@@ -119,7 +145,9 @@ function shortened(value: unknown): string {
 /** The first and the last readings of the device while the step lasted. */
 function Readings({ rows, device, from, to }: { rows: readonly RecordRow[]; device: string | null | undefined; from: number; to: number }) {
   // A reading at the end of a step comes up to two seconds later.
-  const its = rows.filter(({ kind, device_id, at }) => kind === 'readings' && device_id === device && Number(at) >= from && Number(at) <= to + 2)
+  const its = rows.filter(
+    ({ kind, device_id, at }) => kind === 'readings' && device_id === device && Number(at) >= from && Number(at) <= to + 2,
+  )
   const [first, last] = [its[0], its.at(-1)]
   if (!device || !first || !last) return null
   const words = ({ values }: RecordRow) => {

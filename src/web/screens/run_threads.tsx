@@ -96,4 +96,3 @@ function TimeLeft({ device_id }: { device_id: string | null }) {
   const left = end === undefined ? 0 : (end - ticks.value) / 1000
   return left > 0 ? <>, {duration(left)} left</> : null
 }
-

@@ -35,8 +35,7 @@ export function RunsScreen() {
       <div class="row">
         <h2>Runs</h2>
         <label class="row search">
-          Search{' '}
-          <input type="search" value={fields.text.value} onInput={(event) => (fields.text.value = event.currentTarget.value)} />
+          Search <input type="search" value={fields.text.value} onInput={(event) => (fields.text.value = event.currentTarget.value)} />
         </label>
         <Choice label="State" of={fields.status} choices={states} />
         <a class="button main" href="#/runs/new">
@@ -98,7 +97,9 @@ function Day({ id, label, of }: { id: string; label: string; of: Signal<string> 
 /** Returns the query of the filled fields. Days begin and end in the zone of this computer. */
 function queryOf({ from, to, ...filled }: Record<string, string>): Record<string, string> {
   const [since, until] = [from && midnight(from), to && midnight(to, 1)]
-  return Object.fromEntries(Object.entries({ ...filled, since, until }).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])))
+  return Object.fromEntries(
+    Object.entries({ ...filled, since, until }).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
+  )
 }
 
 /** Returns the beginning of a day such as 2026-01-31, or of one some days later, as the service takes it. */
@@ -110,7 +111,11 @@ function midnight(day: string, later = 0): string {
 /** Returns the runs that the query finds, as far as they were asked for. They are read again when a run begins or ends. */
 function useRuns(query: string) {
   const found = useSignal<ListExecutionsResponse | undefined>(undefined)
-  const changes = useComputed(() => Object.values(state.value.run).map(({ execution_id, status }) => `${execution_id}${status}`).join())
+  const changes = useComputed(() =>
+    Object.values(state.value.run)
+      .map(({ execution_id, status }) => `${execution_id}${status}`)
+      .join(),
+  )
   const asked = (before?: string) =>
     bench.value?.call('listExecutions', { query: { ...JSON.parse(query), limit: page, ...(before && { before }) } }).catch(() => undefined)
   useEffect(() => {
