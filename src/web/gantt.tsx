@@ -1,6 +1,7 @@
 // The chart of a run: a row for each thread, with what was planned as outlines and what happened filled. Only the rows in view are drawn.
 
 import { useSignal } from '@preact/signals'
+import type { RefObject, VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { type Bar, barAt, happenedAs, type Lane, row_px, rowsInView, scrollStep_px, ticksOf } from './gantt_layout.ts'
 import { threadColour } from './thread_colours.ts'
@@ -31,25 +32,8 @@ const letter_px = 8.5
 export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
   const { lanes, end_s, now_s, began_s, label } = props
   const rows = useRef<HTMLDivElement>(null)
-  const size = useSignal({ width_px: least_px, height_px: 400, top_px: 0 })
+  const size = useScroll(rows)
   const chosen = useSignal(0)
-  useEffect(() => {
-    const its = rows.current!
-    const look = () => {
-      const { clientWidth: width_px, clientHeight: height_px, scrollTop } = its
-      const top_px = Math.floor(scrollTop / scrollStep_px) * scrollStep_px
-      const { value } = size
-      if (value.width_px !== width_px || value.height_px !== height_px || value.top_px !== top_px)
-        size.value = { width_px, height_px, top_px }
-    }
-    const watch = new ResizeObserver(look)
-    watch.observe(its)
-    its.addEventListener('scroll', look, { passive: true })
-    return () => {
-      watch.disconnect()
-      its.removeEventListener('scroll', look)
-    }
-  }, [])
   const { width_px, height_px, top_px } = size.value
   const label_px = width_px < 560 ? 104 : 178
   const x = (seconds: number) => (seconds / end_s) * (width_px - label_px - 12)
@@ -77,28 +61,71 @@ export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
     act()
   }
   const tabbed = Math.max(first, Math.min(chosen.value, end - 1))
+  const latest = useRef({ props, press })
+  latest.current = { props, press }
+  const drawn = useRef(new Map<string, { deps: readonly unknown[]; row: VNode }>())
+  const kept = new Map<string, { deps: readonly unknown[]; row: VNode }>()
+  /** Returns the row as it was, unless something of it has changed: a scroll draws the rows that came into view alone. */
+  const rowOf = (lane: Its, row: number) => {
+    const name = props.nameOf?.(lane) ?? lane.thread
+    const note = props.noteOf?.(lane)
+    const isTabbed = row === tabbed
+    const its_now_s = lane.bars.some(({ to_s }) => to_s === null) ? now_s : undefined
+    const deps = [lane, row, name, note?.word, isTabbed, its_now_s, width_px, end_s, props.onOpen === undefined]
+    const before = drawn.current.get(lane.thread)
+    const isSame = before?.deps.every((one, i) => one === deps[i])
+    const found = isSame
+      ? before!
+      : {
+          deps,
+          row: <Row key={lane.thread} {...{ lane, name, note, latest, x, label_px, width_px, end_s, row, isTabbed }} now_s={its_now_s} />,
+        }
+    kept.set(lane.thread, found)
+    return found.row
+  }
+  const legend = useMemo(
+    () => <Legend lanes={lanes} hasHappened={props.hasHappened ?? false} hasNow={now_s !== undefined} />,
+    [lanes, props.hasHappened, now_s === undefined],
+  )
+  useEffect(() => {
+    drawn.current = kept
+  })
   return (
     <figure class="gantt" aria-label={label}>
       <Axis {...{ end_s, began_s, label_px, width_px, x }} />
       {/* Without buttons in it, the part that scrolls takes the focus itself. */}
       <div class="gantt-rows" ref={rows} tabIndex={props.onOpen ? undefined : 0}>
         <div class="gantt-all" style={{ height: `${lanes.length * row_px}px` }}>
-          {lanes.slice(first, end).map((lane, i) => (
-            <Row
-              key={lane.thread}
-              {...{ lane, props, x, label_px, width_px, end_s }}
-              row={first + i}
-              onKeyDown={press}
-              isTabbed={first + i === tabbed}
-              now_s={lane.bars.some(({ to_s }) => to_s === null) ? now_s : undefined}
-            />
-          ))}
+          {lanes.slice(first, end).map((lane, i) => rowOf(lane, first + i))}
           {now_s !== undefined && now_s <= end_s && <div class="gantt-now" style={{ left: `${label_px + x(now_s)}px` }} />}
         </div>
       </div>
-      <Legend lanes={lanes} hasHappened={props.hasHappened ?? false} hasNow={now_s !== undefined} />
+      {legend}
     </figure>
   )
+}
+
+/** Returns the size of the part that scrolls, and how far it has scrolled, in the steps in which other rows are drawn. */
+function useScroll(rows: RefObject<HTMLDivElement | null>) {
+  const size = useSignal({ width_px: least_px, height_px: 400, top_px: 0 })
+  useEffect(() => {
+    const its = rows.current!
+    const look = () => {
+      const { clientWidth: width_px, clientHeight: height_px, scrollTop } = its
+      const top_px = Math.floor(scrollTop / scrollStep_px) * scrollStep_px
+      const { value } = size
+      if (value.width_px !== width_px || value.height_px !== height_px || value.top_px !== top_px)
+        size.value = { width_px, height_px, top_px }
+    }
+    const watch = new ResizeObserver(look)
+    watch.observe(its)
+    its.addEventListener('scroll', look, { passive: true })
+    return () => {
+      watch.disconnect()
+      its.removeEventListener('scroll', look)
+    }
+  }, [])
+  return size
 }
 
 type AxisProps = { end_s: number; began_s: number | undefined; label_px: number; width_px: number; x: (seconds: number) => number }
@@ -122,9 +149,10 @@ function Axis({ end_s, began_s, label_px, width_px, x }: AxisProps) {
 
 type RowProps<Its extends Lane> = {
   lane: Its
-  props: ChartProps<Its>
+  name: string
+  note: { word: string; isLate: boolean } | undefined
+  latest: RefObject<{ props: ChartProps<Its>; press: (event: KeyboardEvent) => void }>
   row: number
-  onKeyDown: (event: KeyboardEvent) => void
   isTabbed: boolean
   now_s: number | undefined
   x: (seconds: number) => number
@@ -133,23 +161,31 @@ type RowProps<Its extends Lane> = {
   end_s: number
 }
 
-function Row<Its extends Lane>({ lane, props, row, onKeyDown, isTabbed, now_s, x, label_px, width_px, end_s }: RowProps<Its>) {
-  const { nameOf, noteOf, onOpen } = props
-  const name = nameOf?.(lane) ?? lane.thread
-  const note = noteOf?.(lane)
+function Row<Its extends Lane>({ lane, name, note, latest, row, isTabbed, now_s, x, label_px, width_px, end_s }: RowProps<Its>) {
   // The picture of a row without a running step stays the same, whatever happens to others.
   const picture = useMemo(
     () => <Picture lane={lane} now_s={now_s} x={x} width_px={width_px - label_px} />,
     [lane, now_s, width_px, label_px, end_s],
   )
-  const its = { class: 'gantt-row', style: { top: `${row * row_px}px` }, 'data-row': row }
+  const barUnder = ({ currentTarget, clientX }: MouseEvent) => {
+    const { left } = (currentTarget as HTMLElement).getBoundingClientRect()
+    const seconds = ((clientX - left - label_px) / (width_px - label_px - 12)) * end_s
+    return seconds < 0 ? undefined : barAt(lane, seconds, latest.current!.props.now_s ?? 0)
+  }
+  const tell = (event: MouseEvent) => {
+    const bar = barUnder(event)
+    const end = bar?.to_s ?? latest.current!.props.now_s ?? 0
+    const words = bar && `${bar.label}, ${bar.tone === 'planned' ? 'planned, ' : ''}${duration(end - bar.from_s)}`
+    ;(event.currentTarget as HTMLElement).title = words ?? [name, note?.word].filter(Boolean).join(', ')
+  }
+  const its = { class: 'gantt-row', onMouseMove: tell, style: { top: `${row * row_px}px` }, 'data-row': row }
   const head = (
-    <span class="gantt-label" style={{ width: `${label_px}px` }} title={note && `${name}, ${note.word}`}>
+    <span class="gantt-label" style={{ width: `${label_px}px` }}>
       <strong>{name}</strong>
       {note && <small class={note.isLate ? 'bad' : undefined}>{note.word}</small>}
     </span>
   )
-  if (!onOpen)
+  if (!latest.current!.props.onOpen)
     return (
       <div {...its}>
         {head}
@@ -157,65 +193,56 @@ function Row<Its extends Lane>({ lane, props, row, onKeyDown, isTabbed, now_s, x
       </div>
     )
   const open = (event: MouseEvent) => {
-    const { left } = (event.currentTarget as HTMLElement).getBoundingClientRect()
-    // A press by keyboard means the step that goes on, or the last one.
-    const isKey = event.detail === 0
-    const seconds = ((event.clientX - left - label_px) / (width_px - label_px - 12)) * end_s
     const running = lane.bars.find(({ to_s }) => to_s === null) ?? lane.bars.at(-1) ?? lane.plan[0]
-    onOpen(lane, isKey || seconds < 0 ? running : barAt(lane, seconds, props.now_s ?? 0))
+    // A press by keyboard, or on the name, means the step that goes on, or the last one.
+    latest.current!.props.onOpen?.(lane, (event.detail > 0 && barUnder(event)) || running)
   }
   return (
-    <button type="button" {...its} tabIndex={isTabbed ? 0 : -1} onClick={open} onKeyDown={onKeyDown}>
+    <button type="button" {...its} tabIndex={isTabbed ? 0 : -1} onClick={open} onKeyDown={(event) => latest.current!.press(event)}>
       {head}
       {picture}
     </button>
   )
 }
 
-function Picture({ lane, now_s, x, width_px }: { lane: Lane; now_s: number | undefined; x: (s: number) => number; width_px: number }) {
+type PictureProps = { lane: Lane; now_s: number | undefined; x: (seconds: number) => number; width_px: number }
+
+/** The bars of a row as one shape for each look, so that a thousand rows scroll fast. */
+function Picture({ lane, now_s = 0, x, width_px }: PictureProps) {
   const { thread, plan, bars } = lane
+  const shapes = new Map<string, string>()
+  const labels: { bar: Bar; words: string; at: number }[] = []
+  for (const bar of [...plan, ...bars]) {
+    const { kind, tone, from_s, to_s } = bar
+    const [left, width] = [x(from_s), Math.max(2, x(to_s ?? Math.max(from_s, now_s)) - x(from_s))]
+    const inset = (kind === 'move' ? 16 : 8) - (tone === 'planned' ? 4 : 0)
+    const look = `bar ${kind} ${tone}`
+    shapes.set(
+      look,
+      `${shapes.get(look) ?? ''}M${left.toFixed(1)} ${inset}h${width.toFixed(1)}v${row_px - 2 * inset}h-${width.toFixed(1)}z`,
+    )
+    const words = kind === 'action' ? wordsWithin(bar, width) : undefined
+    if (words !== undefined && !(tone === 'planned' && happenedAs(lane, bar))) labels.push({ bar, words, at: left + 6 })
+  }
+  const colour = threadColour(thread)
   return (
     <svg width={width_px} height={row_px} aria-hidden="true">
-      {plan.map((bar) => (
-        <Drawn key={bar.id} bar={bar} x={x} now_s={0} isLabelled={!happenedAs(lane, bar)} />
+      {[...shapes].map(([look, shape]) => (
+        <path key={look} d={shape} class={look} style={/done|running/.test(look) ? { fill: colour } : undefined} />
       ))}
-      {bars.map((bar) => (
-        <Drawn key={bar.id} bar={bar} x={x} now_s={now_s ?? 0} colour={threadColour(thread)} isLabelled />
+      {labels.map(({ bar: { id, tone }, words, at }) => (
+        <text key={id} x={at} y={row_px / 2 + 5} class={tone === 'planned' ? 'bar-label planned' : 'bar-label'}>
+          {words}
+        </text>
       ))}
     </svg>
   )
 }
 
-type DrawnProps = { bar: Bar; x: (seconds: number) => number; now_s: number; colour?: string; isLabelled: boolean }
-
-function Drawn({ bar: { kind, label, from_s, to_s, tone }, x, now_s, colour, isLabelled }: DrawnProps) {
-  const end_s = to_s ?? Math.max(from_s, now_s)
-  const [left, width] = [x(from_s), Math.max(2, x(end_s) - x(from_s))]
-  const isPlanned = tone === 'planned'
-  const inset = (kind === 'move' ? 16 : 8) - (isPlanned ? 4 : 0)
+/** Returns the label that fits into a bar: a narrow one has the name of the action alone, a narrower one none. */
+function wordsWithin({ label, tone }: Bar, width_px: number): string | undefined {
   const mark = tone === 'failed' ? '✕ ' : ''
-  // A narrow bar has the name of the action alone.
-  const words = [label, label.replace(/ on [^ ]+$/, '')].map((text) => mark + text).find((text) => width > text.length * letter_px + 8)
-  return (
-    <g>
-      <rect
-        x={left}
-        y={inset}
-        width={width}
-        height={row_px - 2 * inset}
-        rx="3"
-        class={`bar ${kind} ${tone}`}
-        style={colour && tone !== 'failed' ? { fill: colour } : undefined}
-      >
-        <title>{`${label}, ${isPlanned ? 'planned, ' : ''}${duration(end_s - from_s)}`}</title>
-      </rect>
-      {isLabelled && kind === 'action' && words !== undefined && (
-        <text x={left + 6} y={row_px / 2 + 5} class={isPlanned ? 'bar-label planned' : 'bar-label'}>
-          {words}
-        </text>
-      )}
-    </g>
-  )
+  return [label, label.replace(/ on [^ ]+$/, '')].map((text) => mark + text).find((text) => width_px > text.length * letter_px + 8)
 }
 
 function Legend({ lanes, hasHappened, hasNow }: { lanes: readonly Lane[]; hasHappened: boolean; hasNow: boolean }) {

@@ -11,7 +11,7 @@ type Checked = {
   topology: string
   mode: string
   state: Pick<State, 'device' | 'topology'>
-  /** Why the service would refuse the run now. */
+  /** The reason why the service would refuse the run now. */
   refusal: string | null | undefined
 }
 

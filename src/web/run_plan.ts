@@ -6,11 +6,11 @@ import { duration } from './words.ts'
 
 type Planned = GetForecastResponse['gantt'][number]
 
-/** How a thread goes beside its plan. Seconds since the beginning of the run. */
+/** The progress of a thread beside its plan. Seconds since the beginning of the run. */
 export type Pace = {
   /** The planned end; undefined without a plan. */
   planned_s: number | undefined
-  /** By how much the last step ended later than planned; negative for earlier. */
+  /** The delay of the end of the last step, beside the plan; negative for early. */
   delay_s: number
   /** The time by which the next thing should have happened; undefined when everything has. */
   due_s: number | undefined

@@ -60,7 +60,9 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
   const forecast = useForecast(execution_id, hasRecord)
   const lanesOf = useMemo(() => new RunLanes(planOf(forecast.value?.gantt ?? [], timeScale.value)), [forecast.value, execution_id])
   const lanes = useMemo(() => lanesOf.take(rows), [lanesOf, rows])
-  const record = useRecord(execution_id, { hasRecord, isOpen, change: `${endedIn(rows)} ${ended_at}` })
+  const ended = useMemo(() => endedIn(rows), [rows])
+  const all = useMemo(() => Object.values(rows), [rows])
+  const record = useRecord(execution_id, { hasRecord, isOpen, change: `${ended} ${ended_at}` })
   const opened = useSignal<{ thread: string; id: string } | undefined>(undefined)
   const openStep = (action_id: string) => {
     const row = rows[action_id]
@@ -82,13 +84,13 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
             )}
             <RunAgain execution_id={execution_id} />
           </p>
-          <Compare run={run} rows={Object.values(rows)} />
+          <Compare run={run} rows={all} />
         </>
       )}
       <RunLog {...{ execution_id, hasRecord, rows: record.value, onOpen: openStep }} />
       {isOpen && <Changes run={run} shown={run.paused ? 'PAUSED' : run.status} />}
       {hasRecord && <NoteForm execution_id={execution_id} />}
-      <Exports execution_id={execution_id} name={run.workflow_name} hasRecord={hasRecord && isOpen} rows={Object.values(rows)} />
+      <Exports execution_id={execution_id} name={run.workflow_name} hasRecord={hasRecord && isOpen} rows={all} />
       {!isOpen && <Delete execution_id={execution_id} />}
       <OpenedStep {...{ run, lanes, rows, took_s, record: record.value }} opened={opened.value} onOpen={(next) => (opened.value = next)} />
     </section>
@@ -146,7 +148,7 @@ function Head({ run, lanes, took_s }: HeadProps) {
   )
 }
 
-/** When the run ends, the time left, and whether that is late. */
+/** The end of the run, the time left, and whether that is late. */
 function Ending({
   run: { started_at, ended_at, paused },
   lanes,

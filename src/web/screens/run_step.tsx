@@ -42,7 +42,15 @@ export function StepSheet({ execution_id, lane, bar, name, row, began_s, now_s, 
         <Fact of="State">{stateWords(bar, row)}</Fact>
         {recorded && <Fact of="Step">{sentence(bar.kind === 'move' ? moveWords(recorded) : actionWords(recorded))}</Fact>}
         {device && (
-          <Fact of="Device">{state.value.device[device] ? <a href={`#/devices/${encodeURIComponent(device)}`}>{device}</a> : device}</Fact>
+          <Fact of="Device">
+            {state.value.device[device] ? (
+              <a class="button quiet" href={`#/devices/${encodeURIComponent(device)}`}>
+                {device}
+              </a>
+            ) : (
+              device
+            )}
+          </Fact>
         )}
         {planned && (
           <Fact of="Planned">
@@ -87,7 +95,7 @@ function Beside({ label, bar, onOpen }: { label: string; bar: Bar | undefined; o
   )
 }
 
-/** When the plate is ready, and whether that is late. */
+/** The end of the plate, and whether that is late. */
 function Plate({ lane: { pace }, name, began_s, now_s }: Pick<StepProps, 'lane' | 'name' | 'began_s' | 'now_s'>) {
   const end_s = endOf(pace, now_s)
   if (end_s === undefined || pace.planned_s === undefined) return null
