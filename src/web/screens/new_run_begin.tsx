@@ -58,7 +58,7 @@ export function Begin({ wish, topology, children }: BeginProps) {
       {topology !== undefined && <Checks topology={topology} mode={mode} refusal={tried.value?.refusal} />}
       {children}
       {isShown.value && tried.value && <Forecast {...tried.value} scale={scale} />}
-      <div class="row foot" key={key}>
+      <div class="row foot">
         <Act
           label="Start run"
           twice={mode === 'LIVE' && !movesNothingReal.value ? devicesMayMove : undefined}

@@ -1,4 +1,4 @@
-// What can be done with a run beside its control: its report and exports, running it again, comparing it, deleting it.
+// The parts of a run beside its control: its report and exports, running it again, comparing it, deleting it.
 
 import { useSignal } from '@preact/signals'
 import type { ExecutionSummary, TimelineRow } from '../../clients/ts/benchd.ts'
