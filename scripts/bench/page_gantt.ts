@@ -4,6 +4,8 @@ import type { CDPSession, Page } from 'playwright-core'
 
 const plates = 1000
 const stepsOfPlate = 9
+/** The pace of the bench of the scenes, in whose seconds a forecast is. */
+const time_scale = 50
 const execution_id = '00000000-0000-4000-8000-000000000001'
 
 /** The path of the run on the page. */
@@ -13,13 +15,11 @@ export const ganttPath = `/#/runs/${execution_id}`
 export async function withPlates(page: Page): Promise<void> {
   const began = Date.now() / 1000 - 3600
   const all = Array.from({ length: plates * stepsOfPlate }, (_, n) => stepOf(n))
+  // The plan is a minute early.
+  const planned = (seconds: number) => Math.max(0, seconds - 60) * time_scale
   const gantt = all.map(({ thread_name, from_s, to_s }) => ({
-    thread_name,
-    kind: 'action',
-    name: 'shake',
-    device: 'shaker-1',
-    from_s,
-    to_s,
+    ...{ thread_name, kind: 'action', name: 'shake', device: 'shaker-1' },
+    ...{ from_s: planned(from_s), to_s: planned(to_s) },
   }))
   const rows = all.map(({ thread_name, from_s, to_s }, n) => ({
     ...{ action_id: `a${n}`, thread_id: thread_name, thread_name, kind: 'action', name: 'shake', method_id: null, method_name: null },

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
-import { type Later, LaterScreen, later, more, withStyle } from './later.tsx'
+import { type Later, LaterScreen, later, laterWithStyle, more } from './later.tsx'
 import { AskName } from './name_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
@@ -31,8 +31,8 @@ import {
 type Show = (id: string | undefined) => ComponentChild
 
 const device = later(() => import('./screens/device.tsx'))
-const run = later(() => withStyle('run.css', import('./screens/run.tsx')))
-const newRun = later(() => withStyle('run.css', import('./screens/new_run.tsx')))
+const run = laterWithStyle('run.css', () => import('./screens/run.tsx'))
+const newRun = laterWithStyle('run.css', () => import('./screens/new_run.tsx'))
 
 /** Makes a screen of a file that is fetched later. */
 function of<Module>(file: Later<Module>, show: (screens: Module, id: string | undefined) => ComponentChild): Show {

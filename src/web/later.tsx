@@ -26,12 +26,15 @@ export function later<Module>(load: () => Promise<Module>): Later<Module> {
   return { loaded, fetch }
 }
 
-/** Loads a style sheet beside a script. Screens are shown without it where it cannot be fetched. */
-export function withStyle<Module>(href: string, script: Promise<Module>): Promise<Module> {
-  const style = new Promise((resolve) => {
-    document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: resolve, onerror: resolve }))
+/** A file of screens with a style sheet. The screens are shown without it where it cannot be fetched. */
+export function laterWithStyle<Module>(href: string, load: () => Promise<Module>): Later<Module> {
+  return later(async () => {
+    const styled = new Promise((resolve) => {
+      document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: resolve, onerror: resolve }))
+    })
+    const [screens] = await Promise.all([load(), styled])
+    return screens
   })
-  return style.then(() => script)
 }
 
 /** The screens that are fetched together after the first paint. */

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { TimelineRow } from '../clients/ts/benchd.ts'
-import { endOf, lateBy, lateWords, paceOf, planOf, RunLanes } from './run_plan.ts'
+import { endOf, forecastWords, lateBy, lateWords, paceOf, planOf, RunLanes } from './run_plan.ts'
 
 const gantt = [
   { thread_name: 'plate', kind: 'move', name: 'pad_1 → nest', device: 'arm-1', from_s: 0, to_s: 20 },
@@ -70,5 +70,11 @@ test('a change of a thread makes its lane anew, and no other', (t) => {
   t.not(changed, other)
   t.equal(changed?.bars[0]?.tone, 'done')
   t.equal(lanes.take(byId(move, row('x', { status: 'ERRORED', started: 11, ended: 12 })))[0]?.bars[1]?.tone, 'failed')
+  t.end()
+})
+
+test('a forecast says its real time where time is simulated', (t) => {
+  t.equal(forecastWords(387, 1), '6:27')
+  t.equal(forecastWords(387, 20), '6:27 of simulated time, about 0:19 in real time')
   t.end()
 })

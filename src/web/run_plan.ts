@@ -88,6 +88,12 @@ export function lateWords(late_s: number, planned_s: number): { word: string; is
   return late_s > 0 ? { word: `${duration(late_s)} late`, isLate: true } : { word: `${duration(-late_s)} early`, isLate: false }
 }
 
+/** Words a forecast in seconds: where time is simulated, also the real time that it takes. */
+export function forecastWords(makespan_s: number, scale: number): string {
+  if (scale === 1) return duration(makespan_s)
+  return `${duration(makespan_s)} of simulated time, about ${duration(makespan_s / scale)} in real time`
+}
+
 /** The lanes of a run, which are made anew for the threads that changed alone. */
 export class RunLanes {
   readonly #plan: ReadonlyMap<string, readonly Bar[]>

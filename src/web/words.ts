@@ -208,12 +208,6 @@ export function plainName(typed: string): string {
   return [...typed.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()].slice(0, longestName).join('').trim()
 }
 
-/** Words a forecast in seconds: where time is simulated, also the real time that it takes. */
-export function forecastWords(makespan_s: number, scale: number): string {
-  if (scale === 1) return duration(makespan_s)
-  return `${duration(makespan_s)} of simulated time, about ${duration(makespan_s / scale)} in real time`
-}
-
 /** Formats the day in the browser's time zone as `2026-01-31`. */
 function localDay(date: Date): string {
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-')

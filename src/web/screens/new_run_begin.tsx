@@ -9,10 +9,10 @@ import { scaleEnd } from '../gantt_layout.ts'
 import { asked } from '../operations.tsx'
 import { Act, devicesMayMove } from '../parts.tsx'
 import { type Check, checksOf } from '../run_checks.ts'
-import { planOf } from '../run_plan.ts'
+import { forecastWords, planOf } from '../run_plan.ts'
 import { ask, bench, movesNothingReal, notice, now, scope, state, timeScale } from '../store.tsx'
 import { Time } from '../time.tsx'
-import { duration, forecastWords, sentence } from '../words.ts'
+import { duration, sentence } from '../words.ts'
 import { requestOf, type Wish } from './new_run_again.tsx'
 
 /** Says what moves in a mode. */

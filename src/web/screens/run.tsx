@@ -240,7 +240,7 @@ function Chart({ run: { started_at, ended_at }, lanes, took_s, record, onOpen }:
     if (!isOpen && !isOver) return { word: 'not all was done', isLate: true }
     const { word, isLate } = lateWords(lateBy(pace, took_s), pace.planned_s)
     const end = clockTime(started_at + endOf(pace, took_s)!, started_at)
-    return { word: word === 'on time' ? `${isOver ? 'ended' : 'ends'} ${end}` : `${end}, ${word}`, isLate }
+    return { word: word === 'on time' ? `${isOver ? 'ended' : 'ends'} ${end}` : `${word}, ${end}`, isLate }
   }
   return (
     <Gantt

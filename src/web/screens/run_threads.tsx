@@ -1,5 +1,7 @@
 // The open threads of a run: where each is, what it waits for, and its decisions.
 
+import { useComputed } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
 import type { ListBlockersResponse, Thread } from '../../clients/ts/benchd.ts'
 import { initializing } from '../needs.ts'
 import { Act, Decisions, useAnswer } from '../parts.tsx'
@@ -13,10 +15,16 @@ const mostShown = 60
 
 /** The open threads. */
 export function Threads({ execution_id }: { execution_id: string }) {
-  const threads = Object.values(state.value.thread).filter((thread) => thread.execution_id === execution_id)
-  const run = state.value.run[execution_id]
+  // Other changes of the bench, such as readings, do not concern the threads.
+  const all = useComputed(() => state.value.thread)
+  const bench = useComputed(() => state.value.device)
+  const run = useComputed(() => state.value.run[execution_id]).value
+  const threads = useMemo(
+    () => Object.values(all.value).filter((thread) => thread.execution_id === execution_id),
+    [all.value, execution_id],
+  )
   // The obstacles change with the states of threads and devices.
-  const devices = Object.values(state.value.device).map(({ device_id, state }) => `${device_id}${state}`)
+  const devices = Object.values(bench.value).map(({ device_id, state }) => `${device_id}${state}`)
   const signature = [...threads.map(({ thread_id, status }) => `${thread_id}${status}`), ...devices, run?.paused?.at].join()
   const found = useAnswer('listBlockers', { path: { execution_id } }, [execution_id, signature])
   const blockers: Blockers = found.value?.blockers ?? []
@@ -29,12 +37,17 @@ export function Threads({ execution_id }: { execution_id: string }) {
           <p class="hint long">
             {sentence(blocker.message)} {sentence(blocker.remedy)}
           </p>
-          <Decisions decisions={initializing(blocker, state.value.device)} />
+          <Decisions decisions={initializing(blocker, bench.value)} />
         </div>
       ))}
       <ul class="lanes" aria-label="Threads">
         {shown.map((thread) => (
-          <Lane key={thread.thread_id} thread={thread} blockers={blockers.filter(({ thread_id }) => thread_id === thread.thread_id)} />
+          <Lane
+            key={thread.thread_id}
+            thread={thread}
+            isLive={run?.run_mode === 'LIVE'}
+            blockers={blockers.filter(({ thread_id }) => thread_id === thread.thread_id)}
+          />
         ))}
       </ul>
       {threads.length > shown.length && <p class="hint">{threads.length - shown.length} more threads are open.</p>}
@@ -42,11 +55,11 @@ export function Threads({ execution_id }: { execution_id: string }) {
   )
 }
 
-function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
+function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; blockers: Blockers }) {
   const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason } = thread
   const path = { thread_id }
   // A run on simulators has its own devices, which the live state does not contain.
-  const isOnBench = status === 'EXECUTING_ACTION' && state.value.run[thread.execution_id]?.run_mode === 'LIVE'
+  const isOnBench = status === 'EXECUTING_ACTION' && isLive
   // Needs you shows the error.
   const isHeld = pause_reason === 'error'
   const where = held_by ? `held by ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
