@@ -8,6 +8,7 @@ import {
   workflowTransitions,
 } from '../workflow/state/statuses.ts'
 import { eventSentence } from './event_words.ts'
+import { runWord } from './run_words.ts'
 import {
   authorText,
   clockTime,
@@ -19,7 +20,6 @@ import {
   partWords,
   plainName,
   readingWords,
-  runWord,
   sentence,
   threadWord,
   zonedTime,

@@ -4,9 +4,10 @@ import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type ExecutionSummary, type ListExecutionsResponse, modeWords } from '../../clients/ts/benchd.ts'
 import { Choice, Empty, namesOf, Text, useAnswer } from '../parts.tsx'
+import { runWord } from '../run_words.ts'
 import { bench, now, state } from '../store.tsx'
 import { Time } from '../time.tsx'
-import { duration, runWord } from '../words.ts'
+import { duration } from '../words.ts'
 
 const page = 50
 /** The pause in typing after which is searched, ms. */
