@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { demoTeachpoints } from '../../src/examples/demo_bench.ts'
 import { standing, workflowOf } from '../../src/testing/documents.ts'
-import { type Bench, needOf, seen, small } from './bench.ts'
+import { type Bench, needOf, phone, seen, small, widthOf } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }]
@@ -142,6 +142,11 @@ export const runChecks: Record<string, Check> = {
     await run.getByText(/^This run took \d+:\d\d, the earlier one/).waitFor()
     await run.getByRole('row', { name: /^seal on sealer-1/ }).waitFor()
     assert.deepEqual([await findingsOf(page), await smallTargets(page)], [[], []])
+    // A phone, and a desk of 1280x800 at 200 %.
+    for (const size of [phone, { width: 640, height: 400 }]) {
+      await page.setViewportSize(size)
+      assert.ok((await widthOf(page)) <= size.width, `the run is wider than ${size.width}`)
+    }
   },
 
   async 'the forecast of a run is the same after a restart of the service'(bench) {
