@@ -4,6 +4,7 @@ import type { CDPSession, Page } from 'playwright-core'
 import { standing, workflowOf } from '../../src/testing/documents.ts'
 import { type Bench, card, openBench } from '../browser/bench.ts'
 import { bench, median, type Row, row, rowOfRounds } from './bench.ts'
+import { ganttPath, scrolled, withPlates } from './page_gantt.ts'
 
 const slower = 6
 /** The devices beside the four of the demo. */
@@ -18,7 +19,7 @@ const eventsPerSecond = 2000
 /**
  * Times are from the beginning to the frame in which the outcome is shown. The paint is useful when the first device is shown; beside it is the answer of
  * `/health` in the same browser. A tap opens a form on a bench with 23 devices and a run of 1,000 threads. The chart has a day of readings, one each 10 s;
- * beside it the same numbers are parsed and drawn as one line on a bare canvas.
+ * beside it the same numbers are parsed and drawn as one line on a bare canvas. A run of 1,000 plates with nine steps each is scrolled from its first row to its last.
  */
 export const pageBench = bench({
   name: 'page',
@@ -30,12 +31,14 @@ export const pageBench = bench({
     try {
       const [paints, taps] = [await firstPaints(opened, rounds), await tapsOf(opened, rounds)]
       const charts = await chartsOf(opened, rounds)
+      const frames = await framesOf(opened, rounds)
       return [
         rowOfRounds('first useful paint beside /health', 'ms', paints, { of: 'ratio', most: 3, wall: true }),
         row(`tap, ${more.length + 4} devices and ${threads} threads`, 'ms', median(taps), {
           target: { of: 'value', most: 100, wall: true },
         }),
         rowOfRounds(`chart of ${day_s / interval_s} readings beside a bare canvas`, 'ms', charts, { of: 'value', most: 150, wall: true }),
+        row('frame while the run of 1,000 plates is scrolled', 'ms', median(frames), { target: { of: 'value', most: 33, wall: true } }),
         ...(await heapRows(opened, events)),
       ]
     } finally {
@@ -107,6 +110,15 @@ async function tapsOf(bench: Bench, rounds: number): Promise<number[]> {
   for (const confirm of [false, true]) await bench.ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
   await page.close()
   return taps
+}
+
+/** Scrolls through the chart of a run: the mean time of a frame, ms. */
+async function framesOf(bench: Bench, rounds: number): Promise<number[]> {
+  const opened = await slowPage(bench, ganttPath, withPlates)
+  const found: number[] = []
+  for (let i = 0; i < rounds; i++) found.push((await scrolled(opened)).mean)
+  await opened[0].close()
+  return found
 }
 
 /** Chooses the day on the screen of a device, again and again. */

@@ -167,7 +167,7 @@ export const benchPageChecks: Record<string, Check> = {
     await need.getByRole('button', { name: 'Retry', exact: true }).click()
     await seen(page.getByRole('region', { name: 'Run of seal-and-spin' }), /completed, On the bench/, { timeout: 180_000 })
     await page.getByRole('figure', { name: 'Timeline' }).waitFor()
-    await page.getByText('The run of seal-and-spin has completed.').waitFor()
+    await page.getByRole('list', { name: /Log/ }).getByText('The run has completed').waitFor()
   },
 
   async 'what came of a press is in view wherever the page is, and goes with its screen; a dry run comes into view'(bench) {

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { demoTeachpoints } from '../../src/examples/demo_bench.ts'
 import { standing, workflowOf } from '../../src/testing/documents.ts'
-import { type Bench, needOf, seen } from './bench.ts'
-import type { Check } from './bench_page.ts'
+import { type Bench, needOf, phone, seen, small, widthOf } from './bench.ts'
+import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }]
 const methods = { note: [{ emit: 'noted' }], shake, ask: [{ instruct: 'look at the plate' }], extra: [{ emit: 'extra' }] }
@@ -18,6 +19,12 @@ const patient = workflowOf('patient', threads, { ...onDemo, labware, start: ['pl
 
 /** The shaker is needed later, so that it can be stopped before. */
 const willShake = workflowOf('will-shake', { plate: { ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'shake' }] } }, onDemo)
+
+const shakesFirst = workflowOf(
+  'shakes-first',
+  { plate: { ...standing('pad_1'), steps: [{ method: 'shake' }, { wait_for: 'go' }] } },
+  onDemo,
+)
 
 const manual = { start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' } }
 const byHand = workflowOf('by-hand', { plate: { ...manual, steps: [{ method: 'ask' }] } }, onDemo)
@@ -85,6 +92,119 @@ export const runChecks: Record<string, Check> = {
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('button', { name: 'Removed', exact: true }).click()
     await page.getByText(/completed, On the bench/).waitFor()
+  },
+
+  async 'a run on a small screen is understood in its order: workflow, checks and end, plan and reality, log, step, report, and again'(
+    bench,
+  ) {
+    const page = await bench.open('/#/runs/new', small)
+    await page.getByLabel('Workflow', { exact: true }).selectOption('seal-and-spin')
+    await page.getByRole('list', { name: 'Steps of the workflow' }).getByText('seal on sealer-1').waitFor()
+    await page.getByText(/^Takes about \d+:\d\d, until /).waitFor()
+    await page.getByLabel('Speed (rpm)').fill('600')
+    await page.getByLabel('Tags').fill('scene, first')
+    const start = page.getByRole('button', { name: 'Start run', exact: true })
+    const { y, height } = (await start.boundingBox())!
+    assert.ok(y + height <= small.height, 'Start is in view')
+    await start.click()
+    const run = page.getByRole('region', { name: 'Run of seal-and-spin' })
+    await run.getByText(/; ends about .* left/).waitFor()
+    await run.getByText('planned', { exact: true }).waitFor()
+    const row = run.getByRole('figure', { name: 'Timeline' }).getByRole('button')
+    await row.waitFor()
+    await run.getByText(/completed, On the bench/).waitFor()
+    const log = run.getByRole('list', { name: /^Log/ })
+    await log.getByText('plate: shaking on shaker-1, 600 rpm, 5 s').waitFor()
+    await log.getByText('plate: moved from pad_1 to shaker_in by arm-1').waitFor()
+    assert.equal(await run.getByText('ACTION COMPLETED').count(), 0, 'engine states are hidden')
+    await run.getByRole('button', { name: 'Show engine states' }).click()
+    await run.getByText('ACTION COMPLETED').first().waitFor()
+    await run.getByRole('button', { name: 'Hide engine states' }).click()
+    // By keyboard: the last step, and the one before it.
+    await row.focus()
+    await page.keyboard.press('Enter')
+    const sheet = page.getByRole('dialog', { name: /^plate: / })
+    await sheet.getByText('✓ Done.').waitFor()
+    await sheet.getByText(/moved from centrifuge_in to pad_1 by arm-1/i).waitFor()
+    await sheet.getByRole('button', { name: 'Earlier step' }).click()
+    await sheet.getByText(/spinning in centrifuge-1/i).waitFor()
+    assert.deepEqual([await findingsOf(page), await smallTargets(page)], [[], []])
+    await page.keyboard.press('Escape')
+    await sheet.waitFor({ state: 'detached' })
+    await run.getByRole('link', { name: 'Run again' }).click()
+    await page.getByText(/^The values are those of the run of .* Nothing has started/).waitFor()
+    assert.equal(await page.getByLabel('Speed (rpm)').inputValue(), '600')
+    assert.equal(await page.getByLabel('Tags').inputValue(), 'scene, first')
+    await page.getByLabel('Tags').fill('second')
+    await start.click()
+    await run.getByText(/completed, On the bench/).waitFor()
+    await run.getByText('Compare with an earlier run').click()
+    await run.getByText(/^This run took \d+:\d\d, the earlier one/).waitFor()
+    await run.getByRole('row', { name: /^seal on sealer-1/ }).waitFor()
+    assert.deepEqual([await findingsOf(page), await smallTargets(page)], [[], []])
+    // A phone, and a desk of 1280x800 at 200 %.
+    for (const size of [phone, { width: 640, height: 400 }]) {
+      await page.setViewportSize(size)
+      assert.ok((await widthOf(page)) <= size.width, `the run is wider than ${size.width}`)
+    }
+  },
+
+  async 'the forecast of a run is the same after a restart of the service'(bench) {
+    const { page, execution_id } = await begun(bench, shakesFirst, 'LIVE')
+    await page.getByText('planned', { exact: true }).waitFor()
+    const forecast = await bench.ask('GET', `/api/executions/${execution_id}/forecast`)
+    await bench.restart(async () => page.getByText(/no connection for/).waitFor())
+    await page.locator('[data-link=live]').waitFor()
+    assert.deepEqual(await bench.ask('GET', `/api/executions/${execution_id}/forecast`), forecast)
+    for (const confirm of [false, true]) await bench.ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
+  },
+
+  async 'missing points and devices that are not ready stand before the start, each with its button'(bench) {
+    await bench.ask('DELETE', '/api/teachpoints/arm-1/pad_2')
+    await bench.ask('POST', '/api/devices/shaker-1/stop')
+    const page = await bench.open('/#/runs/new', small)
+    await page.getByLabel('Workflow', { exact: true }).selectOption('seal-and-spin')
+    const checks = page.getByRole('list', { name: 'Checks' })
+    await checks.getByText('1 teachpoint is missing for arm-1: pad_2.').waitFor()
+    assert.equal(await checks.getByRole('link', { name: 'Teach them' }).getAttribute('href'), '#/teach')
+    await checks.getByText(/shaker-1 \(stopped\)/).waitFor()
+    await checks.getByRole('button', { name: /^Initialize/ }).click()
+    await checks.getByText(/shaker-1 \(stopped\)/).waitFor({ state: 'detached' })
+    await bench.ask('POST', '/api/teachpoints/bulk', { teachpoints: demoTeachpoints, overwrite: true })
+  },
+
+  async 'runs are found by text, state, tag and day, page by page'(bench) {
+    const { execution_id } = await bench.ask('POST', '/api/submissions', {
+      workflow: 'seal-and-spin',
+      run_mode: 'PURE_SIM',
+      tags: ['rare'],
+    })
+    for (let n = 0; n < 52; n++)
+      await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'PURE_SIM', tags: ['many'] })
+    const page = await bench.open('/#/runs', small)
+    const rows = page.getByRole('table').getByRole('row')
+    await page.getByRole('button', { name: 'Show older runs' }).click()
+    await seen(page, 'seal-and-spin')
+    await page.getByText('More filters').click()
+    await page.getByLabel('Tag', { exact: true }).fill('rare')
+    await rows.nth(2).waitFor({ state: 'detached' })
+    const link = page.getByRole('table').getByRole('link')
+    assert.equal(await link.getAttribute('href'), `#/runs/${execution_id}`)
+    await page.getByLabel('State', { exact: true }).selectOption('FAILED')
+    await page.getByText('No run matches.').waitFor()
+    await page.getByRole('button', { name: 'Show all runs' }).click()
+    await rows.nth(10).waitFor()
+    await page.getByLabel('To', { exact: true }).fill('2001-01-01')
+    await page.getByText('No run matches.').waitFor()
+    await page.getByLabel('To', { exact: true }).fill('')
+    await page.getByLabel('Search').fill('rare')
+    // An older run that the live state does not know any more has its steps all the same, as far as they are kept.
+    await rows.nth(2).waitFor({ state: 'detached' })
+    await link.click()
+    await page
+      .getByRole('region', { name: 'Run of seal-and-spin' })
+      .getByText(/completed, /)
+      .waitFor()
   },
 
   async 'a stopped device stands on the screen of the run with its button, and is gone from there when it was initialized'(bench) {

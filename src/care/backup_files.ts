@@ -24,7 +24,10 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
     /^((teachpoints|workflows|durations|descriptions|device_notes|presets)\.json(\.bak)?|photos\/([A-Za-z0-9_-]{1,64})?|teachpoint_history\.jsonl)$/,
     'setup',
   ],
-  [/^(executions\/([^/]*|[^/]*\/(record\.jsonl|[0-9a-f]{64})?)|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
+  [
+    /^(executions\/([^/]*|[^/]*\/(record\.jsonl|forecast\.json|[0-9a-f]{64})?)|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/,
+    'runs',
+  ],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]
 

@@ -5,13 +5,14 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf } from '../kit/durable.ts'
 import { removeFolder } from '../kit/folder.ts'
+import { forecastFile } from './run_forecast.ts'
 
 /** The folder of attached files in the folder of a run. */
 export const filesFolder = 'files'
 
 const isRunId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** The files that benchd makes there; a temporary one is a file that a kill left incomplete. */
-const isOurs = /^(record\.jsonl|[0-9a-f]{64}|[0-9a-f-]+(\.[0-9a-f-]+)?\.tmp)$/
+const isOurs = /^(record\.jsonl|forecast\.json|[0-9a-f]{64}|(forecast\.json\.)?[0-9a-f-]+(\.[0-9a-f-]+)?\.tmp)$/
 
 /** The ids of unknown runs: removed, kept with their records, and those whose folders have values or files but no record. */
 type Swept = { removed: string[]; kept: string[]; bare: string[] }
@@ -34,7 +35,7 @@ export async function sweepRunFolders(folder: string, isKnown: (execution_id: st
   return swept
 }
 
-/** Whether a folder holds nothing but temporary files and an empty folder of files. */
+/** Whether a folder holds nothing but temporary files, a forecast and an empty folder of files. */
 async function isBlank(path: string): Promise<boolean> {
   for (const entry of await entriesOf(path)) {
     const isFolder = entry.isDirectory() && entry.name === filesFolder
@@ -44,7 +45,7 @@ async function isBlank(path: string): Promise<boolean> {
 }
 
 function isTemporary(entry: Dirent): boolean {
-  return entry.isFile() && entry.name.endsWith('.tmp')
+  return entry.isFile() && (entry.name.endsWith('.tmp') || entry.name === forecastFile)
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

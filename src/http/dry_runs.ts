@@ -18,6 +18,8 @@ export const dryRunRoutes: Route<Rooms>[] = [
       'not called, and a person does at once what is asked. Operations take what is declared, what was learned in that mode, or what is usual. ' +
       'In LIVE, places where labware stands now are taken in it too.',
     scope: 'operate',
+    // The form of a new run asks after each change.
+    is_unrecorded: true,
     body: SubmissionRequest,
     success: { description: 'The outcome that the run would have', schema: DryRun },
     errors: [400, 404, 503],

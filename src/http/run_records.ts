@@ -5,7 +5,7 @@ import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
-import { longValueOf, rowsOfRecord } from '../events/run_record_reader.ts'
+import { longValueOf, rowsOfRecord, startOfNewest } from '../events/run_record_reader.ts'
 import { csvHead, csvLine } from '../kit/csv.ts'
 import { described } from '../kit/described.ts'
 import { RecordedReading, RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
@@ -16,6 +16,7 @@ import { type Call, json, type Route, routesOf } from './contract.ts'
 import { goneSignal } from './events.ts'
 import { csvType, wantsCsv } from './headers.ts'
 import { knownBy } from './known_execution.ts'
+import { Numeral, whole } from './numeral.ts'
 import { answerHeaders } from './open_stream.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 
@@ -25,6 +26,8 @@ export type Asked = Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'c' | 'param'>
 const route = routesOf<Rooms>('runs')
 
 const path = '/api/executions/:execution_id'
+/** The most bytes of the newest rows. */
+const mostNewest_bytes = 1_000_000
 const Damaged = described(v.number(), 'Lines that are not as they were written; 0 for a whole record')
 
 export const runRecordRoutes: Route<Rooms>[] = [
@@ -35,7 +38,17 @@ export const runRecordRoutes: Route<Rooms>[] = [
       'Rows in the order in which they were written, each with a `kind`. They are written in the transactions of the run, and kept until the execution is deleted. ' +
       'Times are Unix time in seconds. PURE_SIM executions have no record.',
     scope: 'read',
-    query: v.object({ kind: v.optional(described(v.picklist(rowKinds), 'Only rows of this kind')) }),
+    query: v.object({
+      kind: v.optional(described(v.picklist(rowKinds), 'Only rows of this kind')),
+      after: v.optional(described(Numeral(whole, 'it must be a whole number'), 'Only rows behind the `next` of an earlier answer')),
+      newest_bytes: v.optional(
+        described(
+          v.pipe(Numeral(whole, 'it must be a whole number'), v.maxValue(mostNewest_bytes)),
+          'Only the newest rows, of so many bytes of the record together',
+          'bytes',
+        ),
+      ),
+    }),
     success: {
       description: 'The rows',
       schema: v.strictObject({
@@ -43,14 +56,18 @@ export const runRecordRoutes: Route<Rooms>[] = [
         started_at: described(v.number(), 'Unix time', 's'),
         rows: v.array(RecordRow),
         damaged: Damaged,
+        next: described(v.number(), 'For `after` of the next request, which gets the rows that have come since'),
       }),
     },
     errors: [400, 404, 503],
     async handle(call) {
       const { execution_id, started_at } = knownBy(call.rooms, call.param('execution_id')).row
-      const { kind } = call.query()
+      const { kind, after, newest_bytes } = call.query()
       const head = `{"execution_id":${JSON.stringify(execution_id)},"started_at":${started_at},"rows":[`
-      return answerPieces(call, jsonPieces(await recordFor(call), { head, kinds: kind && [kind] }))
+      const record = await recordFor(call)
+      const newest = newest_bytes === undefined ? 0 : await startOfNewest(record.path, record.length, newest_bytes)
+      const start = Math.max(after ?? 0, newest)
+      return answerPieces(call, jsonPieces(record, { head, kinds: kind && [kind], start, hasNext: true }))
     },
   }),
   route('POST', `${path}/notes`, {
@@ -165,19 +182,25 @@ export async function answerPieces(
   return new Response(pacedBody(rooms, { pieces, response, onEnd: leave }).body, { headers })
 }
 
-type Shape = { head: string; kinds: readonly string[] | undefined }
+/** `hasNext`: the answer says from where the next one goes on. */
+type Shape = { head: string; kinds: readonly string[] | undefined; start?: number; hasNext?: boolean }
 
-async function* jsonPieces({ path, length }: RecordOnDisk, { head, kinds }: Shape): AsyncGenerator<Uint8Array, undefined> {
+async function* jsonPieces(
+  { path, length }: RecordOnDisk,
+  { head, kinds, start = 0, hasNext }: Shape,
+): AsyncGenerator<Uint8Array, undefined> {
   let comma = ''
   let damaged = 0
+  let next = start
   yield Buffer.from(head)
-  for await (const piece of rowsOfRecord(path, { length, kinds })) {
+  for await (const piece of rowsOfRecord(path, { length, kinds, start })) {
     damaged += piece.damaged
+    next = Math.max(next, piece.end)
     if (piece.rows.length === 0) continue
     yield Buffer.from(`${comma}${piece.rows.join(',\n')}`)
     comma = ',\n'
   }
-  yield Buffer.from(`],"damaged":${damaged}}\n`)
+  yield Buffer.from(`],"damaged":${damaged}${hasNext ? `,"next":${next}` : ''}}\n`)
 }
 
 /** A table of CSV: its columns, the kinds of rows that it is made from, and the lines of each of them. */

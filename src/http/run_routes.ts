@@ -11,6 +11,7 @@ import { liveRoutes } from './live.ts'
 import { operatorRoutes } from './operator.ts'
 import { runFaultRoutes } from './run_faults.ts'
 import { runFileRoutes } from './run_files.ts'
+import { runForecastRoutes } from './run_forecast.ts'
 import { runRecordRoutes } from './run_records.ts'
 import { runReportRoutes } from './run_report.ts'
 import { submissionRoutes } from './submissions.ts'
@@ -25,6 +26,7 @@ export const runRoutes: readonly Route<Bench>[] = [
   ...dryRunRoutes,
   ...executionRoutes,
   ...runRecordRoutes,
+  ...runForecastRoutes,
   ...runFileRoutes,
   ...runReportRoutes,
   ...threadRoutes,

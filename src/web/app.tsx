@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
-import { type Later, LaterScreen, later, more } from './later.tsx'
+import { type Later, LaterScreen, later, laterWithStyle, more } from './later.tsx'
 import { AskName } from './name_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
@@ -31,6 +31,8 @@ import {
 type Show = (id: string | undefined) => ComponentChild
 
 const device = later(() => import('./screens/device.tsx'))
+const run = laterWithStyle('run.css', () => import('./screens/run.tsx'))
+const newRun = laterWithStyle('run.css', () => import('./screens/new_run.tsx'))
 
 /** Makes a screen of a file that is fetched later. */
 function of<Module>(file: Later<Module>, show: (screens: Module, id: string | undefined) => ComponentChild): Show {
@@ -42,7 +44,7 @@ const screens = new Map<string, { word: string; show: Show }>([
   ['bench', { word: 'Bench', show: () => <BenchScreen /> }],
   [
     'runs',
-    { word: 'Runs', show: of(more, ({ RunScreen, RunsScreen }, id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />)) },
+    { word: 'Runs', show: of(run, ({ RunScreen, RunsScreen }, id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />)) },
   ],
   ['deck', { word: 'Deck', show: of(more, ({ DeckScreen }) => <DeckScreen />) }],
   ['teach', { word: 'Teach', show: of(more, ({ TeachScreen }) => <TeachScreen />) }],
@@ -52,7 +54,7 @@ const screens = new Map<string, { word: string; show: Show }>([
 
 /** The screens below another one. */
 const below = new Map<string, { under: string; show: Show }>([
-  ['runs/new', { under: 'runs', show: of(more, ({ NewRunScreen }) => <NewRunScreen />) }],
+  ['runs/new', { under: 'runs', show: of(newRun, ({ NewRunScreen }) => <NewRunScreen />) }],
   ['lab', { under: 'system', show: of(more, ({ LabScreen }) => <LabScreen />) }],
   ['devices', { under: 'bench', show: of(device, ({ DeviceScreen }, id) => <DeviceScreen key={id} device_id={id ?? ''} />) }],
   ['system/who', { under: 'system', show: of(more, ({ WhoScreen }) => <WhoScreen />) }],

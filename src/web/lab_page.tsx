@@ -235,17 +235,20 @@ function Lanes({ journeys }: { journeys: readonly Journey[] }) {
   const from = Math.min(...all.map((bar) => bar.from))
   const bars = all
     .filter(({ what }) => ['place', 'work', 'take', 'bring', 'ready'].includes(what))
-    .map(({ lane, labware, what, from: began, to }) => ({
+    .map(({ lane, labware, what, from: began, to }, i) => ({
       thread: lane,
+      id: String(i),
       kind: 'action' as const,
       label: `${labware} ${what}`,
       from_s: began - from,
       to_s: to - from,
       tone: 'done' as const,
     }))
-    .sort((one, other) => (one.thread < other.thread ? -1 : 1))
+  const lanes = [...new Set(bars.map(({ thread }) => thread))]
+    .sort()
+    .map((thread) => ({ thread, plan: [], bars: bars.filter((bar) => bar.thread === thread) }))
   const until = Math.max(...all.map(({ to }) => to)) - from
-  return <Gantt bars={bars} until_s={until} label="Journeys by bench and carrier" />
+  return <Gantt lanes={lanes} end_s={Math.max(1, until)} label="Journeys by bench and carrier" />
 }
 
 function Custodies() {

@@ -26,6 +26,17 @@ export function later<Module>(load: () => Promise<Module>): Later<Module> {
   return { loaded, fetch }
 }
 
+/** A file of screens with a style sheet. The screens are shown without it where it cannot be fetched. */
+export function laterWithStyle<Module>(href: string, load: () => Promise<Module>): Later<Module> {
+  return later(async () => {
+    const styled = new Promise((resolve) => {
+      document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: resolve, onerror: resolve }))
+    })
+    const [screens] = await Promise.all([load(), styled])
+    return screens
+  })
+}
+
 /** The screens that are fetched together after the first paint. */
 export const more = later(() => import('./screens/more.tsx'))
 

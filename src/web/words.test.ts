@@ -8,11 +8,11 @@ import {
   workflowTransitions,
 } from '../workflow/state/statuses.ts'
 import { eventSentence } from './event_words.ts'
+import { runWord } from './run_words.ts'
 import {
   authorText,
   clockTime,
   duration,
-  forecastWords,
   heatingPhase,
   longestName,
   onPage,
@@ -20,7 +20,6 @@ import {
   partWords,
   plainName,
   readingWords,
-  runWord,
   sentence,
   threadWord,
   zonedTime,
@@ -175,12 +174,6 @@ test('a card says how far a device has heated, and what is known of its door and
 
 test('a moment has its zone in the tooltip', (t) => {
   t.match(zonedTime(1_800_000_000), /^2027-01-1[45] \d\d:\d\d:\d\d [+-]\d\d:\d\d, .+/)
-  t.end()
-})
-
-test('a forecast says its real time where time is simulated', (t) => {
-  t.equal(forecastWords(387, 1), '6:27')
-  t.equal(forecastWords(387, 20), '6:27 of simulated time, about 0:19 in real time')
   t.end()
 })
 

@@ -1,6 +1,6 @@
 // Texts of the page: states, times, durations.
 
-import type { DeviceInfo, ExecutionSummary, Reading, Thread } from '../clients/ts/benchd.ts'
+import type { DeviceInfo, Reading, Thread } from '../clients/ts/benchd.ts'
 import { titled } from './forms.ts'
 
 export const deviceWords: Record<DeviceInfo['state'], { word: string; mark: string; tone: string }> = {
@@ -39,20 +39,6 @@ export const decisionLabels: Record<Thread['decisions'][number], string> = {
 
 export function threadWord(status: string): string {
   return threadWords[status as Thread['status']] ?? status.toLowerCase().replaceAll('_', ' ')
-}
-
-type Going = Pick<ExecutionSummary, 'status' | 'paused' | 'ended_at' | 'open_count' | 'needs_person_count'>
-
-/** Returns the state of a run, with the number of threads that wait for a person. */
-export function runWord({ status, paused, ended_at, open_count, needs_person_count }: Going): { word: string; tone: string; mark: string } {
-  if (ended_at === null && paused) return { word: 'paused', tone: 'calm', mark: '‖' }
-  if (ended_at === null && needs_person_count > 0 && needs_person_count === open_count)
-    return { word: 'needs a person', tone: 'bad', mark: '‖' }
-  if (ended_at === null && needs_person_count > 0)
-    return { word: `runs, ${needs_person_count} of ${open_count} need a person`, tone: 'busy', mark: '▶' }
-  if (ended_at === null) return { word: 'runs', tone: 'busy', mark: '▶' }
-  if (status === 'COMPLETED') return { word: 'completed', tone: 'good', mark: '✓' }
-  return { word: status.toLowerCase(), tone: 'bad', mark: '✕' }
 }
 
 /** Replacements of routes in sentences of the API by buttons and screens. */
@@ -206,12 +192,6 @@ export const longestName = 64
 /** Returns a name as the service takes it: without control characters and marks of direction, and not too long. */
 export function plainName(typed: string): string {
   return [...typed.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()].slice(0, longestName).join('').trim()
-}
-
-/** Words a forecast in seconds: where time is simulated, also the real time that it takes. */
-export function forecastWords(makespan_s: number, scale: number): string {
-  if (scale === 1) return duration(makespan_s)
-  return `${duration(makespan_s)} of simulated time, about ${duration(makespan_s / scale)} in real time`
 }
 
 /** Formats the day in the browser's time zone as `2026-01-31`. */

@@ -142,15 +142,20 @@ export class RunEnvironments {
     return found
   }
 
-  /** An environment on time that jumps; what stands around in LIVE stands there too, if it is for a LIVE run. */
-  rehearsal(topology: Topology, mode: RunMode, conditions?: ReadonlyMap<string, DeviceCondition>): Rehearsal {
+  /** An environment on time that jumps; what stands around in LIVE stands there too, if it is for a LIVE run, except the labware that is `gone`. */
+  rehearsal(
+    topology: Topology,
+    mode: RunMode,
+    conditions?: ReadonlyMap<string, DeviceCondition>,
+    gone: ReadonlySet<string> = new Set(),
+  ): Rehearsal {
     let isIdle = () => {}
     const idle = new Promise<void>((resolve) => {
       isIdle = resolve
     })
     let moment = () => {}
     const environment = this.#pure(topology, { idle: isIdle, moment: () => moment(), durations: this.#durations[mode], conditions })
-    if (mode === 'LIVE' && this.#live?.scheduler.graph === topology.graph) copyStanding(this.#live, environment)
+    if (mode === 'LIVE' && this.#live?.scheduler.graph === topology.graph) copyStanding(this.#live, environment, gone)
     return {
       environment,
       idle,
@@ -252,10 +257,10 @@ export class RunEnvironments {
 }
 
 /** Labware that no thread moves. */
-function copyStanding(from: RunEnvironment, to: RunEnvironment): void {
+function copyStanding(from: RunEnvironment, to: RunEnvironment, gone: ReadonlySet<string>): void {
   for (const { position, labware_id } of from.scheduler.positions()) {
     const labware = labware_id === null ? undefined : from.labware.get(labware_id)
-    if (labware?.state !== 'ENDED') continue
+    if (labware?.state !== 'ENDED' || gone.has(labware.labware_id)) continue
     to.labware.set(labware.labware_id, { ...labware })
     to.scheduler.put(labware.labware_id, position, null)
   }

@@ -284,6 +284,17 @@ export class Runtime {
     return { ...outcome, refusal: refusalFor(workflow, request.run_mode, this.#options.bench) ?? null }
   }
 
+  /** Simulates the first submission of an open run, as if none of its labware stood on the bench. Rejects with `overloaded`. */
+  async forecast({ workflow, submissions, threads, environment: { mode } }: Execution): Promise<DryRun> {
+    const { request } = submissions[0]!
+    const conditions = await this.environments.conditions(workflow.topology, mode)
+    const own = new Set([...threads.values()].map(({ labware }) => labware.labware_id))
+    const outcome = await this.#admission.dryRun(workflow, request, (began) =>
+      dryRun({ workflow, request, began, ...this.environments.rehearsal(workflow.topology, mode, conditions, own) }),
+    )
+    return { ...outcome, refusal: null }
+  }
+
   /** Deletes a run that has ended from memory, and its events from the log. Rejects with `conflict` while the run is open. */
   async remove(execution_id: string): Promise<void> {
     const execution = this.runs.get(execution_id)

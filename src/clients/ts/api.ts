@@ -288,7 +288,7 @@ export type SpawnThreadRequest = { thread: string; start?: string }
 
 export type StopExecutionRequest = { confirm?: boolean }
 
-export type GetRecordResponse = { execution_id: string; started_at: number; rows: Array<Record<string, unknown>>; damaged: number }
+export type GetRecordResponse = { execution_id: string; started_at: number; rows: Array<Record<string, unknown>>; damaged: number; next: number }
 
 export type AddNoteRequest = { text: string; tags?: Array<string> }
 
@@ -297,6 +297,8 @@ export type ListValuesResponse = { values: Array<{ kind: "value"; at: number; na
 export type ListReadingsOfExecutionResponse = { readings: Array<{ kind: "readings"; at: number; device_id: string; values: Record<string, number>; targets?: Record<string, number>; why: 'start' | 'interval' | 'end'; action_id?: string }>; damaged: number }
 
 export type GetLongValueResponse = { value: unknown }
+
+export type GetForecastResponse = { made_at: number; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number }
 
 export type ListFilesResponse = { files: Array<AttachFileResponse> }
 
@@ -572,7 +574,7 @@ export type Operations = {
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
   /** Get the record of an execution: its submissions, actions, moves, values and incidents */
-  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'device' | 'teachpoint' | 'readings' | 'decision' | 'window_missed' | 'condition' | 'wait' | 'note' | 'file' | 'ended' | 'gap' }; body: undefined; answer: GetRecordResponse }
+  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'device' | 'teachpoint' | 'readings' | 'decision' | 'window_missed' | 'condition' | 'wait' | 'note' | 'file' | 'ended' | 'gap'; after?: number; newest_bytes?: number }; body: undefined; answer: GetRecordResponse }
   /** Add a note to the record of an execution, open or ended */
   addNote: { path: { execution_id: string }; query: Record<string, never>; body: AddNoteRequest; answer: OperationResult }
   /** Get the values that the operations of an execution gave */
@@ -581,6 +583,8 @@ export type Operations = {
   listReadingsOfExecution: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListReadingsOfExecutionResponse }
   /** Get a value of more than 4 KiB, by its hash */
   getLongValue: { path: { execution_id: string; sha256: string }; query: Record<string, never>; body: undefined; answer: GetLongValueResponse }
+  /** Get what an execution was expected to do when */
+  getForecast: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: GetForecastResponse }
   /** List the files of an execution: those that were attached, and those that its devices gave */
   listFiles: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListFilesResponse }
   /** Attach a file to an execution, open or ended */
@@ -763,6 +767,7 @@ export const operations = {
   listValues: ['GET', '/api/executions/{execution_id}/values'],
   listReadingsOfExecution: ['GET', '/api/executions/{execution_id}/readings'],
   getLongValue: ['GET', '/api/executions/{execution_id}/values/{sha256}'],
+  getForecast: ['GET', '/api/executions/{execution_id}/forecast'],
   listFiles: ['GET', '/api/executions/{execution_id}/files'],
   attachFile: ['POST', '/api/executions/{execution_id}/files'],
   fetchFile: ['GET', '/api/executions/{execution_id}/files/{file_sha256}'],

@@ -133,7 +133,7 @@ function about(subject: string, words: unknown): string {
   return `${words}`.startsWith(subject) ? `${words}` : `${subject}: ${words}`
 }
 
-function stepIn({ device_id, operation, action_name, params }: Members): string {
+export function stepIn({ device_id, operation, action_name, params }: Members): string {
   const members: Members = { ...(params as Members | undefined), device: device_id }
   if (operation === 'set_temperature' && members['temperature'] === null) return `switching the heater of ${device_id} off`
   const template = typeof operation === 'string' && Object.hasOwn(doing, operation) ? doing[operation]! : undefined
@@ -142,7 +142,7 @@ function stepIn({ device_id, operation, action_name, params }: Members): string 
   return `${operation ?? action_name} on ${device_id}${listed.join('')}`
 }
 
-function moveIn({ from, to, device_id }: Members): string {
+export function moveIn({ from, to, device_id }: Members): string {
   return `moved from ${from} to ${to}${device_id ? ` by ${device_id}` : ''}`
 }
 

@@ -1,226 +1,291 @@
-// The screen of one run: its threads with their waits, its timeline, and the possible decisions.
+// The screen of one run: what was planned and what happens, its threads with their waits, its log, and the possible decisions.
+// With the list of runs it is the file run.js, which is fetched when one of them is opened.
 
-import { useSignal } from '@preact/signals'
-import { type ListBlockersResponse, modeWords, type Thread, type TimelineRow } from '../../clients/ts/benchd.ts'
-import { type Bar, Gantt } from '../gantt.tsx'
-import { initializing } from '../needs.ts'
-import { Act, Decisions, Empty, useAnswer } from '../parts.tsx'
-import { ask, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { type ExecutionSummary, type GetForecastResponse, modeWords, type TimelineRow } from '../../clients/ts/benchd.ts'
+import { Gantt } from '../gantt.tsx'
+import { type Bar, scaleEnd } from '../gantt_layout.ts'
+import { Act, Empty, useAnswer } from '../parts.tsx'
+import { endOf, lateBy, lateWords, type PacedLane, planOf, RunLanes } from '../run_plan.ts'
+import { type RecordRow, useRecord } from '../run_record.tsx'
+import { runWord } from '../run_words.ts'
+import { ask, bench, download, ifState, now, state, timeScale } from '../store.tsx'
 import { Time } from '../time.tsx'
-import { duration, onPage, runWord, sentence, stillHeating, threadWord } from '../words.ts'
-import { EventList } from './events.tsx'
+import { clockTime, duration, sentence, stillHeating } from '../words.ts'
+import { Compare, Delete, Exports, RunAgain } from './run_after.tsx'
 import { Changes, NoteForm } from './run_changes.tsx'
+import { RunLog } from './run_log.tsx'
+import { StepSheet } from './run_step.tsx'
+import { Threads } from './run_threads.tsx'
+
+export { RunsScreen } from './runs.tsx'
 
 export function RunScreen({ execution_id }: { execution_id: string }) {
-  const run = state.value.run[execution_id]
-  const armed = useSignal(false)
-  const threads = Object.values(state.value.thread).filter((thread) => thread.execution_id === execution_id)
-  // The obstacles change with the states of threads and devices.
-  const devices = Object.values(state.value.device).map(({ device_id, state }) => `${device_id}${state}`)
-  const signature = [...threads.map(({ thread_id, status }) => `${thread_id}${status}`), ...devices, run?.paused?.at].join()
-  const found = useAnswer('listBlockers', { path: { execution_id } }, [execution_id, signature])
-  if (!run) return <Empty>This run is not among the open ones and the newest twenty. Its events are on the screen Events.</Empty>
-  const { word, tone, mark } = runWord(run)
-  const isOpen = run.ended_at === null
-  const path = { execution_id }
-  /** The status for the header If-State. */
-  const shown = run.paused ? 'PAUSED' : run.status
-  const took = (run.ended_at ?? now.value / 1000) - run.started_at
+  const live = useComputed(() => state.value.run[execution_id])
+  const isKnown = live.value !== undefined
+  // An older run is not in the live state.
+  const older = useAnswer('getExecution', { path: { execution_id } }, [isKnown])
+  const run = live.value ?? older.value
+  if (!run) return <Empty>Loading the run … If it was deleted, it is not among the runs any more.</Empty>
+  return <Shown run={run} isKnown={isKnown} />
+}
+
+/** The rows of a run may change a thousand times a second; the chart is drawn at most so often, ms. */
+const drawn_ms = 200
+
+/** Returns the rows of the timeline: those of the stream, at most five times a second, or of an older run those of its record. */
+function useTimeline(execution_id: string, isKnown: boolean) {
+  const rows = useSignal<Readonly<Record<string, TimelineRow>>>(state.peek().timeline)
+  const older = useAnswer('getTimeline', { path: { execution_id } }, [isKnown])
+  const timer = useRef<number | undefined>(undefined)
+  useSignalEffect(() => {
+    if (state.value.timeline === rows.peek() || timer.current !== undefined) return
+    timer.current = setTimeout(() => {
+      timer.current = undefined
+      rows.value = state.peek().timeline
+    }, drawn_ms)
+  })
+  useEffect(() => () => clearTimeout(timer.current), [])
+  return useMemo(
+    () => (isKnown ? rows.value : Object.fromEntries((older.value?.rows ?? []).map((row) => [row.action_id, row]))),
+    [isKnown, rows.value, older.value],
+  )
+}
+
+function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
+  const { execution_id, run_mode, started_at, ended_at } = run
+  const isOpen = ended_at === null
+  const hasRecord = run_mode !== 'PURE_SIM'
+  const rows = useTimeline(execution_id, isKnown)
+  const forecast = useForecast(execution_id, hasRecord)
+  const lanesOf = useMemo(() => new RunLanes(planOf(forecast.value?.gantt ?? [], timeScale.value)), [forecast.value, execution_id])
+  const lanes = useMemo(() => lanesOf.take(rows), [lanesOf, rows])
+  const ended = useMemo(() => endedIn(rows), [rows])
+  const all = useMemo(() => Object.values(rows), [rows])
+  const record = useRecord(execution_id, { hasRecord, isOpen, change: `${ended} ${ended_at}` })
+  const opened = useSignal<{ thread: string; id: string } | undefined>(undefined)
+  const openStep = (action_id: string) => {
+    const row = rows[action_id]
+    if (row) opened.value = { thread: row.thread_name, id: action_id }
+  }
+  const took_s = (ended_at ?? now.value / 1000) - started_at
   return (
-    <section aria-label={`Run of ${run.workflow_name}`}>
-      <div class="row">
-        <h2>{run.workflow_name}</h2>
-        <p class={`state ${tone}`}>
-          <span aria-hidden="true">{mark}</span> {word}, {modeWords[run.run_mode]},{' '}
-          {isOpen ? `for ${duration(took)}` : `took ${duration(took)}`}, began <Time at={run.started_at} />
-        </p>
-      </div>
+    <section aria-label={`Run of ${run.workflow_name}`} class="run">
+      <Head run={run} lanes={lanes} took_s={took_s} />
       {run.reason && <p class="fault long">{sentence(run.reason)}</p>}
       {run.still_heating && <p class="fault long">At its end:{stillHeating(run)}</p>}
-      {isOpen && (
-        <div class="row">
-          {run.paused ? (
-            <Act label="Resume run" kind="main" onPress={() => ask('resumeExecution', { path, body: {}, ...ifState(shown) })} />
-          ) : (
-            <Act label="Pause run" onPress={() => ask('pauseExecution', { path, body: {}, ...ifState(shown) })} />
-          )}
-          <Act
-            label={armed.value ? 'Stop run: press again' : 'Stop run'}
-            name="Stop run"
-            kind="danger"
-            onPress={async () => {
-              // The first press has paused the run, although the stream may not show that yet.
-              const asked = ifState(armed.value ? 'PAUSED' : shown)
-              const answer = await ask('stopExecution', { path, body: { confirm: armed.value }, ...asked })
-              armed.value = answer !== undefined && !armed.value
-            }}
-          />
-          {armed.value && (
-            <Act
-              label="Cancel"
-              onPress={async () => {
-                armed.value = false
-                await ask('resumeExecution', { path, body: {} })
-              }}
-            />
-          )}
-        </div>
+      <Chart {...{ run, lanes, took_s, record: record.value }} onOpen={(thread, id) => (opened.value = { thread, id })} />
+      {isOpen && <Threads execution_id={execution_id} />}
+      {!isOpen && (
+        <>
+          <p class="row">
+            {hasRecord && (
+              <Act label="Download the report" kind="main" free onPress={() => download('getReport', { path: { execution_id } })} />
+            )}
+            <RunAgain execution_id={execution_id} />
+          </p>
+          <Compare run={run} rows={all} />
+        </>
       )}
-      {isOpen && <Lanes threads={threads} blockers={found.value?.blockers ?? []} />}
-      <Chart rows={Object.values(state.value.timeline)} until_s={isOpen ? took : 0} />
-      {isOpen && <Changes run={run} shown={shown} />}
-      {run.run_mode !== 'PURE_SIM' && <NoteForm execution_id={execution_id} />}
-      <Exports execution_id={execution_id} name={run.workflow_name} hasRecord={run.run_mode !== 'PURE_SIM'} />
+      <RunLog {...{ execution_id, hasRecord, rows: record.value, onOpen: openStep }} />
+      {isOpen && <Changes run={run} shown={run.paused ? 'PAUSED' : run.status} />}
+      {hasRecord && <NoteForm execution_id={execution_id} />}
+      <Exports execution_id={execution_id} name={run.workflow_name} hasRecord={hasRecord && isOpen} rows={all} />
       {!isOpen && <Delete execution_id={execution_id} />}
-      <h3>Events</h3>
-      <EventList execution_id={execution_id} />
+      <OpenedStep {...{ run, lanes, rows, took_s, record: record.value }} opened={opened.value} onOpen={(next) => (opened.value = next)} />
     </section>
   )
 }
 
-type Blockers = ListBlockersResponse['blockers']
+/** Returns the forecast; undefined while it is made, and for a run without one. */
+function useForecast(execution_id: string, hasRecord: boolean) {
+  const forecast = useSignal<GetForecastResponse | undefined>(undefined)
+  useEffect(() => {
+    if (!hasRecord) return
+    bench.value?.call('getForecast', { path: { execution_id } }).then(
+      (answer) => {
+        forecast.value = answer
+      },
+      () => undefined,
+    )
+  }, [execution_id, hasRecord])
+  return forecast
+}
 
-/** The most threads that are listed; those that wait for a person are in Needs you. */
-const mostShown = 60
+/** Counts the steps that have ended, of which the record has new rows. */
+function endedIn(rows: Readonly<Record<string, TimelineRow>>): number {
+  let count = 0
+  for (const id in rows) if (rows[id]!.ended !== null) count++
+  return count
+}
 
-function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Blockers }) {
-  const general = blockers.filter(({ thread_id }) => thread_id === null)
-  const shown = threads.slice(0, mostShown)
+type HeadProps = { run: ExecutionSummary; lanes: readonly PacedLane[]; took_s: number }
+
+/** The state of the run, when it ends, and the buttons that control it. */
+function Head({ run, lanes, took_s }: HeadProps) {
+  const { word, tone, mark } = runWord(run)
+  const { workflow_name, run_mode, started_at, ended_at } = run
   return (
     <>
-      {general.map((blocker) => (
-        <div key={blocker.message}>
-          <p class="hint long">
-            {sentence(blocker.message)} {sentence(blocker.remedy)}
-          </p>
-          <Decisions decisions={initializing(blocker, state.value.device)} />
-        </div>
-      ))}
-      <ul class="lanes" aria-label="Threads">
-        {shown.map((thread) => (
-          <Lane key={thread.thread_id} thread={thread} blockers={blockers.filter(({ thread_id }) => thread_id === thread.thread_id)} />
-        ))}
-      </ul>
-      {threads.length > shown.length && <p class="hint">{threads.length - shown.length} more threads are open.</p>}
+      <div class="row">
+        <h2>{workflow_name}</h2>
+        {ended_at === null && <Control run={run} />}
+      </div>
+      <p class={`state ${tone}`}>
+        <span aria-hidden="true">{mark}</span> {word}, {modeWords[run_mode]},{' '}
+        {ended_at === null ? (
+          <>
+            for {duration(took_s)}, began <Time at={started_at} />
+          </>
+        ) : (
+          <>
+            took {duration(took_s)}, <Time at={started_at} /> to <Time at={ended_at} />
+          </>
+        )}
+        <Ending run={run} lanes={lanes} now_s={took_s} />
+      </p>
     </>
   )
 }
 
-function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
-  const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason } = thread
-  const path = { thread_id }
-  // A run on simulators has its own devices, which the live state does not contain.
-  const isOnBench = status === 'EXECUTING_ACTION' && state.value.run[thread.execution_id]?.run_mode === 'LIVE'
-  // Needs you shows the error.
-  const isHeld = pause_reason === 'error'
-  const where = held_by ? `held by ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
+/** The end of the run, the time left, and whether that is late. */
+function Ending({
+  run: { started_at, ended_at, paused },
+  lanes,
+  now_s,
+}: {
+  run: ExecutionSummary
+  lanes: readonly PacedLane[]
+  now_s: number
+}) {
+  const planned_s = Math.max(...lanes.map(({ pace }) => pace.planned_s ?? 0), 0)
+  if (planned_s === 0) return null
+  if (ended_at !== null) return <LateWord late_s={now_s - planned_s} planned_s={planned_s} />
+  const end_s = Math.max(...lanes.map(({ pace }) => endOf(pace, now_s) ?? 0))
   return (
-    <li>
-      <p class="what">
-        <strong>{thread_name}</strong> {isHeld ? 'is held by an error' : threadWord(status)}
-        {device ? ` ${status === 'MOVING' ? 'to' : 'at'} ${device}` : ''}
-        {isOnBench && <TimeLeft device_id={device} />}
-        <small>
-          {where}
-          {waiting && !isHeld && `; waits: ${onPage(waiting.what)}, for ${duration(now.value / 1000 - waiting.since)}`}
-        </small>
-        {blockers
-          .filter(({ kind }) => kind !== 'waiting')
-          .map(({ message, remedy }) => (
-            <small key={message} class="long">
-              {!(waiting && message.endsWith(waiting.what)) && sentence(message)} {sentence(remedy)}
-            </small>
-          ))}
-      </p>
-      {status !== 'PAUSED' && (
-        <Act label="Pause" name={`Pause ${thread_name}`} kind="quiet" onPress={() => ask('pauseThread', { path, body: {} })} />
+    <>
+      {paused ? '; it would end about ' : '; ends about '}
+      <strong>
+        <Time at={started_at + end_s} />
+      </strong>
+      , {duration(end_s - now_s)} left
+      <LateWord late_s={end_s - planned_s} planned_s={planned_s} />
+    </>
+  )
+}
+
+function LateWord({ late_s, planned_s }: { late_s: number; planned_s: number }) {
+  const { word, isLate } = lateWords(late_s, planned_s)
+  return (
+    <>
+      , <span class={isLate ? 'bad' : undefined}>{word}</span>
+    </>
+  )
+}
+
+function Control({ run: { execution_id, status, paused } }: { run: ExecutionSummary }) {
+  const armed = useSignal(false)
+  const path = { execution_id }
+  /** The status for the header If-State. */
+  const shown = paused ? 'PAUSED' : status
+  return (
+    <>
+      {paused ? (
+        <Act label="Resume run" kind="main" onPress={() => ask('resumeExecution', { path, body: {}, ...ifState(shown) })} />
+      ) : (
+        <Act label="Pause run" onPress={() => ask('pauseExecution', { path, body: {}, ...ifState(shown) })} />
       )}
-      {status === 'PAUSED' && !isHeld && (
+      <Act
+        label={armed.value ? 'Stop run: press again' : 'Stop run'}
+        name="Stop run"
+        kind="danger"
+        onPress={async () => {
+          // The first press has paused the run, although the stream may not show that yet.
+          const asked = ifState(armed.value ? 'PAUSED' : shown)
+          const answer = await ask('stopExecution', { path, body: { confirm: armed.value }, ...asked })
+          armed.value = answer !== undefined && !armed.value
+        }}
+      />
+      {armed.value && (
         <Act
-          label="Resume"
-          name={`Resume ${thread_name}`}
-          kind="quiet"
-          onPress={() => ask('resumeThread', { path, body: {}, ...ifState(status) })}
+          label="Cancel"
+          onPress={async () => {
+            armed.value = false
+            await ask('resumeExecution', { path, body: {} })
+          }}
         />
       )}
-      <Act
-        label="Stop"
-        name={`Stop ${thread_name}`}
-        twice={`Stop ${thread_name}: press again`}
-        kind="quiet"
-        onPress={() => ask('stopThread', { path, body: {} })}
-      />
-    </li>
+    </>
   )
 }
 
-/** The remaining time of the operation of a device. */
-function TimeLeft({ device_id }: { device_id: string | null }) {
-  const end = ends.value[state.value.device[device_id ?? '']?.operation?.operation_id ?? '']
-  const left = end === undefined ? 0 : (end - ticks.value) / 1000
-  return left > 0 ? <>, {duration(left)} left</> : null
-}
+type ChartProps = HeadProps & { record: readonly RecordRow[] | undefined; onOpen: (thread: string, id: string) => unknown }
 
-/** Downloads of a run: its report, its events, and its timeline as a table. */
-function Exports({ execution_id, name, hasRecord }: { execution_id: string; name: string; hasRecord: boolean }) {
-  const file = `${name}-${execution_id.slice(0, 8)}`
-  const rows = Object.values(state.value.timeline)
-  return (
-    <p class="row">
-      {hasRecord && <Act label="Download the report" free onPress={() => download('getReport', { path: { execution_id } })} />}
-      <Act
-        label="Export events"
-        free
-        onPress={() => download('getEvents', { query: { execution_id, limit: 100_000 } }, `${file}-events.json`)}
-      />
-      <Act
-        label="Export timeline"
-        free
-        why={rows.length === 0 ? 'There is no timeline.' : undefined}
-        onPress={() => keepFile(`${file}-timeline.csv`, new Blob([tableOf(rows)], { type: 'text/csv' }))}
-      />
-    </p>
-  )
-}
-
-/** The button that deletes an ended run with its events. */
-function Delete({ execution_id }: { execution_id: string }) {
-  const remove = async () => {
-    if (await ask('deleteExecution', { path: { execution_id } })) location.hash = '#/runs'
-  }
-  return (
-    <p class="row">
-      <Act label="Delete run" twice="Delete it and its events: press again" onPress={remove} />
-    </p>
-  )
-}
-
-const columns = ['thread_name', 'kind', 'method_name', 'name', 'device', 'from', 'to', 'started', 'ended', 'status'] as const
-
-/** Writes the timeline as CSV, with times in seconds since the start of the run. */
-function tableOf(rows: readonly TimelineRow[]): string {
-  const cell = (value: unknown) => (/[",\n\r]/.test(String(value ?? '')) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ''))
-  return [columns.join(','), ...rows.map((row) => columns.map((name) => cell(row[name])).join(','))].join('\r\n')
-}
-
-function Chart({ rows, until_s }: { rows: readonly TimelineRow[]; until_s: number }) {
-  const begun = rows.filter(({ started }) => started !== null)
-  const latest = begun.reduce((most, { started, ended }) => Math.max(most, ended ?? started!), until_s)
-  const bars = begun.map(
-    ({ thread_name, kind, name, device, from, to, started, ended, status }): Bar => ({
-      thread: thread_name,
-      kind,
-      label: kind === 'move' ? `${from} to ${to}` : `${name}${device ? ` on ${device}` : ''}`,
-      from_s: started!,
-      to_s: ended ?? latest,
-      tone: status === 'ERRORED' || status === 'ABORTED' ? 'failed' : ended === null ? 'running' : 'done',
-    }),
-  )
-  if (bars.length === 0)
+function Chart({ run: { started_at, ended_at }, lanes, took_s, record, onOpen }: ChartProps) {
+  const barcodes = useMemo(() => barcodesIn(record ?? []), [record])
+  const isOpen = ended_at === null
+  if (lanes.every(({ plan, bars }) => plan.length + bars.length === 0))
     return (
       <figure class="gantt" aria-label="Timeline">
-        <figcaption class="empty">Nothing was done yet, or the timeline is no longer stored: see the events below.</figcaption>
+        <figcaption class="empty">Nothing was done yet, or the timeline is no longer stored: see the log below.</figcaption>
       </figure>
     )
-  return <Gantt bars={bars} until_s={latest} label="Timeline" />
+  const last_s = lanes.reduce(
+    (most, { pace }) => Math.max(most, pace.ended_s, pace.planned_s ?? 0, (isOpen && endOf(pace, took_s)) || 0),
+    0,
+  )
+  const noteOf = ({ pace }: PacedLane) => {
+    if (pace.planned_s === undefined) return undefined
+    const isOver = pace.due_s === undefined
+    if (!isOpen && !isOver) return { word: 'not all was done', isLate: true }
+    const { word, isLate } = lateWords(lateBy(pace, took_s), pace.planned_s)
+    const end = clockTime(started_at + endOf(pace, took_s)!, started_at)
+    return { word: word === 'on time' ? `${isOver ? 'ended' : 'ends'} ${end}` : `${word}, ${end}`, isLate }
+  }
+  return (
+    <Gantt
+      label="Timeline"
+      lanes={lanes}
+      end_s={scaleEnd(Math.max(last_s, isOpen ? took_s : 0))}
+      now_s={isOpen ? took_s : undefined}
+      hasHappened
+      began_s={started_at}
+      nameOf={({ thread }) => [thread, barcodes.get(thread)].filter(Boolean).join(' ')}
+      noteOf={noteOf}
+      onOpen={({ thread }, bar) => bar && onOpen(thread, bar.id)}
+    />
+  )
+}
+
+/** Returns the barcodes of the threads, as far as they were read. */
+function barcodesIn(rows: readonly RecordRow[]): Map<unknown, string> {
+  return new Map(rows.flatMap(({ thread_name, barcode }) => (typeof barcode === 'string' ? [[thread_name, barcode] as const] : [])))
+}
+
+type OpenedProps = HeadProps & {
+  rows: Readonly<Record<string, TimelineRow>>
+  record: readonly RecordRow[] | undefined
+  opened: { thread: string; id: string } | undefined
+  onOpen: (next: { thread: string; id: string } | undefined) => unknown
+}
+
+/** The sheet of the step that was tapped. */
+function OpenedStep({ run: { execution_id, started_at }, lanes, rows, took_s, record = [], opened, onOpen }: OpenedProps) {
+  const lane = opened && lanes.find(({ thread }) => thread === opened.thread)
+  const bar = [...(lane?.bars ?? []), ...(lane?.plan ?? [])].find(({ id }) => id === opened?.id)
+  if (!lane || !bar) return null
+  const barcode = barcodesIn(record).get(lane.thread)
+  return (
+    <StepSheet
+      {...{ execution_id, lane, bar }}
+      name={[lane.thread, barcode].filter(Boolean).join(' ')}
+      row={rows[bar.id]}
+      began_s={started_at}
+      now_s={took_s}
+      rows={record}
+      onOpen={({ id }: Bar) => onOpen({ thread: lane.thread, id })}
+      onClose={() => onOpen(undefined)}
+    />
+  )
 }

@@ -1,0 +1,72 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type Test, test } from 'tap'
+import { demoTeachpoints } from '../examples/demo_bench.ts'
+import { standing, workflowOf } from '../testing/documents.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
+
+const steps = [{ method: 'note' }, { wait_for: 'go' }]
+const methods = { note: [{ emit: 'noted' }] }
+const waiting = workflowOf('waiting', { plate: { ...standing('pad_1'), steps } }, { topology: 'demo', methods })
+
+async function benchWithWorkflow(t: Test) {
+  const its = await openTestBench(t)
+  await its.ask('POST', '/api/teachpoints/bulk', { json: demoTeachpoints })
+  await its.ask('PUT', '/api/workflows/waiting', { json: waiting })
+  await its.ask('POST', '/api/topology/load', { json: { name: 'demo' } })
+  return its
+}
+
+test('an open run has a forecast, which is kept with its record and stays the same', async (t) => {
+  const { ask, bench } = await benchWithWorkflow(t)
+  const submitted = await ask('POST', '/api/submissions', { json: { workflow: 'waiting', run_mode: 'DEVICE_SIM' } })
+  const { execution_id } = submitted.body as { execution_id: string }
+  t.equal(submitted.status, 202, submitted.text)
+  const path = `/api/executions/${execution_id}/forecast`
+  const [first, second] = await Promise.all([ask('GET', path, { key: 'read' }), ask('GET', path)])
+  t.equal(first.status, 200, first.text)
+  t.match(first.body, { gantt: [{ thread_name: 'plate' }], dropped: 0 })
+  t.same(second.body, first.body, 'two requests at once make one forecast')
+  const file = `${bench.hub.states.folder}/${execution_id}/forecast.json`
+  t.same(JSON.parse(readFileSync(file, 'utf8')), first.body)
+  writeFileSync(file, JSON.stringify({ ...(first.body as object), made_at: 7 }))
+  t.match((await ask('GET', path)).body, { made_at: 7 }, 'the kept one is answered')
+  for (const confirm of [false, true]) await ask('POST', `/api/executions/${execution_id}/stop`, { json: { confirm } })
+  await bench.runs.runtime.over(bench.runs.runtime.runs.get(execution_id)!)
+  t.match((await ask('GET', path)).body, { made_at: 7 }, 'also after the end')
+  await ask('DELETE', `/api/executions/${execution_id}`)
+  t.notOk(existsSync(file), 'it goes with its run')
+})
+
+test('a run without a record, and one that ended before somebody asked, have no forecast', async (t) => {
+  const { ask, bench } = await benchWithWorkflow(t)
+  for (const run_mode of ['PURE_SIM', 'DEVICE_SIM']) {
+    const { body } = await ask('POST', '/api/submissions', { json: { workflow: 'waiting', run_mode } })
+    const { execution_id } = body as { execution_id: string }
+    const execution = bench.runs.runtime.runs.get(execution_id)
+    for (const confirm of [false, true]) await ask('POST', `/api/executions/${execution_id}/stop`, { json: { confirm } })
+    if (execution) await bench.runs.runtime.over(execution)
+    isRefusal(t, await ask('GET', `/api/executions/${execution_id}/forecast`), 404, 'not_found')
+  }
+})
+
+test('the record is read from where the last answer ended, or its newest rows alone', async (t) => {
+  const { ask } = await benchWithWorkflow(t)
+  const { body } = await ask('POST', '/api/submissions', { json: { workflow: 'waiting', run_mode: 'DEVICE_SIM' } })
+  const path = `/api/executions/${(body as { execution_id: string }).execution_id}`
+  type Answer = { rows: { kind: string; text?: string }[]; next: number; damaged: number }
+  const read = async (query = '') => (await ask('GET', `${path}/record${query}`)).body as Answer
+  const first = await read()
+  t.equal(first.rows[0]?.kind, 'submission')
+  t.match(await read(`?after=${first.next}`), { rows: [], next: first.next, damaged: 0 })
+  for (const text of ['one', 'two']) await ask('POST', `${path}/notes`, { json: { text } })
+  const since = await read(`?after=${first.next}`)
+  t.same(
+    since.rows.filter(({ kind }) => kind === 'note').map(({ text }) => text),
+    ['one', 'two'],
+  )
+  t.ok(since.next > first.next)
+  const newest = await read('?newest_bytes=150')
+  t.match(newest, { rows: [{ kind: 'note', text: 'two' }], next: since.next, damaged: 0 })
+  t.same((await read('?newest_bytes=1000000')).rows.length, (await read()).rows.length)
+  isRefusal(t, await ask('GET', `${path}/record?after=-1`), 400)
+})
