@@ -1,0 +1,291 @@
+// The picture of the deck: devices, places, labware, arms and people, each drawn again only when it has changed itself.
+
+import { Component, type ComponentChild, type ComponentChildren } from 'preact'
+import type { DeviceInfo, Topology } from '../clients/ts/benchd.ts'
+import { type Box, bar, type DeckLayout, type Point } from './deck_layout.ts'
+import { type Arm, armOf, contentOf, cut, labelOf, labwareWords, shortName, threadName } from './deck_state.ts'
+import { kindPath } from './kind_icon.tsx'
+import { ends, state } from './store.tsx'
+import { threadColour } from './thread_colours.ts'
+import { deviceWords, partWords } from './words.ts'
+
+/** What is chosen in the picture: a position or a labware. */
+export type Chosen = { kind: 'place' | 'labware'; id: string }
+type PictureProps = { topology: Topology; layout: DeckLayout; chosen: Chosen | undefined; onChoose: (chosen: Chosen) => void }
+
+/** Makes a component that is drawn again only when one of its properties is another. */
+function kept<Props extends object>(draw: (props: Props) => ComponentChild) {
+  return class extends Component<Props> {
+    override shouldComponentUpdate(next: Props) {
+      return Object.entries(next).some(([name, value]) => value !== this.props[name as keyof Props])
+    }
+    render(props: Props) {
+      return draw(props)
+    }
+  }
+}
+
+export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps) {
+  const { device, labware, thread, step } = state.value
+  const arms = topology.transporters.map((one) => armOf(one, topology, { device, labware, thread, step }))
+  const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
+  const single = new Map(layout.frames.map((frame) => [frame.device, frame]))
+  for (const { device } of topology.positions.filter((one, i, all) => all.findIndex(({ device }) => device === one.device) !== i))
+    if (device !== null) single.delete(device)
+  const standing = topology.positions.flatMap(({ name, labware }) => (labware ? [{ its: labware, at: layout.places.get(name)! }] : []))
+  const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: plateAt(handOf(arm, layout), layout) }))
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset
+    <svg class="deck-map" width={layout.width} height={layout.height} role="group" aria-label={`Deck of topology ${topology.name}`}>
+      <defs>
+        <pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+          <path d="M0 0V8" />
+        </pattern>
+      </defs>
+      {layout.frames.map((frame) => (
+        <Frame key={frame.device} id={frame.device} box={frame} font={layout.font} device={device[frame.device]} />
+      ))}
+      {topology.positions.map((one) => (
+        <Place
+          key={one.name}
+          name={one.name}
+          short={shortName(one)}
+          device={one.device}
+          box={layout.places.get(one.name)!}
+          hit={single.get(one.device ?? '') ?? layout.places.get(one.name)!}
+          font={layout.font}
+          isTaken={one.labware !== null}
+          reserved={one.labware ? undefined : threadName(one.reserved_for, { thread })}
+          content={contentOf(one, threadName(one.reserved_for, { thread }))}
+          isChosen={chosen?.kind === 'place' && chosen.id === one.name}
+          onChoose={onChoose}
+        />
+      ))}
+      {arms.map((arm) => (
+        <Reach key={arm.device_id} base={layout.bases.get(arm.device_id)!} {...handOf(arm, layout)} pace={paceOf(device[arm.device_id])} />
+      ))}
+      {[...standing, ...held].map(({ its, at }) => (
+        <Plate
+          key={its.labware_id}
+          id={its.labware_id}
+          label={labelOf(its)}
+          thread={labware[its.labware_id]?.thread_name ?? null}
+          words={`${labwareWords(its)}, ${labware[its.labware_id]?.place ?? ''}`}
+          kind={its.kind}
+          x={at.x}
+          y={at.y}
+          width={at.width}
+          height={at.height}
+          font={layout.font}
+          pace={paceOf(device[holders.get(its.labware_id)?.device_id ?? ''])}
+          isChosen={chosen?.kind === 'labware' && chosen.id === its.labware_id}
+          onChoose={onChoose}
+        />
+      ))}
+      {arms.map((arm) => (
+        <Base
+          key={arm.device_id}
+          id={arm.device_id}
+          at={layout.bases.get(arm.device_id)!}
+          font={layout.font}
+          device={device[arm.device_id]}
+        />
+      ))}
+      <ScaleBar layout={layout} />
+    </svg>
+  )
+}
+
+/** The place of the gripper: the middle of the position, or beside the base where the position is not known. */
+function handOf(arm: Arm, { places, bases }: DeckLayout): Point {
+  const at = places.get(arm.target ?? '')
+  const base = bases.get(arm.device_id)!
+  return at ? { x: at.x + at.width / 2, y: at.y + at.height / 2 } : { x: base.x + 30, y: base.y - 30 }
+}
+
+function plateAt(hand: Point, { places }: DeckLayout): Box {
+  const { width = 72, height = 48 } = [...places.values()][0] ?? {}
+  return { x: hand.x - width / 2, y: hand.y - height / 2, width, height }
+}
+
+/** The most that a motion in the picture takes, in ms: an estimate may be long. */
+const slowest_ms = 3000
+const fastest_ms = 350
+
+/** The duration of a motion of a busy arm in ms, in steps, so that it is not drawn anew each time. */
+function paceOf(device: DeviceInfo | undefined): number {
+  const end = device?.operation && ends.value[device.operation.operation_id]
+  const left_ms = end ? (end - performance.now()) * 0.6 : 0
+  return Math.round(Math.min(slowest_ms, Math.max(fastest_ms, left_ms)) / 350) * 350
+}
+
+type PressProps = { label: string; class: string; onPress: () => void; pressed: boolean; children: ComponentChildren }
+
+/** A part of the picture that is a button. */
+function Press({ label, onPress, pressed, children, ...rest }: PressProps) {
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' && event.key !== ' ') return
+    event.preventDefault()
+    onPress()
+  }
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: SVG has no button
+    <g role="button" tabIndex={0} aria-label={label} aria-pressed={pressed} onClick={onPress} onKeyDown={press} {...rest}>
+      {children}
+    </g>
+  )
+}
+
+type FrameProps = { id: string; box: Box; font: number; device: DeviceInfo | undefined }
+
+/** A device: its kind, name and state, and its door. */
+const Frame = kept(({ id, box: { x, y, width, height }, font, device }: FrameProps) => {
+  const { word, mark, tone } = device ? deviceWords[device.state] : { word: 'not configured', mark: '✕', tone: 'bad' }
+  const door = device?.parts.door
+  const parts = device ? partWords(device) : []
+  return (
+    <g class={`frame ${tone}`} transform={`translate(${x} ${y})`}>
+      <title>{[id, word, ...parts].join(', ')}</title>
+      <rect width={width} height={height} rx="10" />
+      {device && <path class="kind-of" d={kindPath(device)} transform={`translate(6 3) scale(${(font * 1.5) / 24})`} />}
+      <text class="name" x={10 + font * 1.5} y={font + 4} font-size={font}>
+        {cut(id, width - 14 - font * 1.5, font)}
+      </text>
+      <text class="word" x="8" y={font * 2.3 + 5} font-size={font}>
+        {mark} {cut(word, width - 16 - font, font)}
+      </text>
+      {device?.parts.plate_lock === 'locked' && (
+        <path class="lock" d="M2 7h10v7H2zM4 7V5a3 3 0 0 1 6 0v2" transform={`translate(${width - 20} ${font * 1.35})`} />
+      )}
+      {door && (
+        <path
+          class={`door ${door}`}
+          d={door === 'open' ? `M10 ${height}h${width * 0.14}M${width - 10} ${height}h${-width * 0.14}` : `M10 ${height}H${width - 10}`}
+        />
+      )}
+    </g>
+  )
+})
+
+type PlaceProps = {
+  name: string
+  short: string
+  device: string | null
+  box: Box
+  hit: Box
+  font: number
+  isTaken: boolean
+  reserved: string | undefined
+  content: string
+  isChosen: boolean
+  onChoose: (chosen: Chosen) => void
+}
+
+const Place = kept(({ name, short, device, box, hit, font, isTaken, reserved, content, isChosen, onChoose }: PlaceProps) => {
+  const { x, y, width, height } = box
+  const look = isTaken ? 'taken' : reserved === undefined ? 'free' : 'kept'
+  const words = `${name}${device ? ` of ${device}` : ''}: ${content}`
+  return (
+    <Press label={words} class={`place ${look}`} pressed={isChosen} onPress={() => onChoose({ kind: 'place', id: name })}>
+      <title>{words}</title>
+      <rect class="hit" x={hit.x} y={hit.y} width={hit.width} height={hit.height} rx="8" />
+      <rect class="nest" x={x} y={y} width={width} height={height} rx="6" />
+      {!isTaken && (
+        <>
+          <text x={x + width / 2} y={y + height / 2 - (reserved === undefined ? -font * 0.35 : font * 0.2)} font-size={font}>
+            {cut(short, width - 8, font)}
+          </text>
+          {reserved !== undefined && (
+            <text x={x + width / 2} y={y + height / 2 + font} font-size={font - 1}>
+              {cut(`for ${reserved}`, width - 8, font - 1)}
+            </text>
+          )}
+        </>
+      )}
+    </Press>
+  )
+})
+
+type PlateProps = {
+  id: string
+  label: string
+  thread: string | null
+  words: string
+  kind: string
+  x: number
+  y: number
+  width: number
+  height: number
+  font: number
+  pace: number
+  isChosen: boolean
+  onChoose: (chosen: Chosen) => void
+}
+
+/** Labware, seen from above, with the corner of A1 cut. */
+const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font, pace, isChosen, onChoose }: PlateProps) => {
+  const [w, h] = [width - 10, height - 12]
+  const colour = thread === null ? 'var(--soft)' : threadColour(thread)
+  const name = thread !== null && thread !== label ? `${words}, thread ${thread}` : words
+  return (
+    <Press label={name} class={`plate ${kind}`} pressed={isChosen} onPress={() => onChoose({ kind: 'labware', id })}>
+      <title>{name}</title>
+      <g class="moves" style={{ transform: `translate(${x}px, ${y}px)`, transitionDuration: `${pace}ms` }}>
+        <rect class="hit" width={width} height={height} rx="6" />
+        <path class="body" d={`M12 6H${w}a5 5 0 0 1 5 5V${h + 1}a5 5 0 0 1 -5 5H10a5 5 0 0 1 -5 -5V13z`} fill={colour} />
+        <text x={width / 2} y={height / 2 + font * 0.35} font-size={font}>
+          {cut(label, w - 6, font)}
+        </text>
+      </g>
+    </Press>
+  )
+})
+
+type ReachProps = { base: Point; x: number; y: number; pace: number }
+
+/** The line of an arm. It is scaled from a diagonal, so that its end moves as straight as the plate that it carries. */
+const Reach = kept(({ base, x, y, pace }: ReachProps) => {
+  // A line without width or height could not be scaled.
+  const [dx, dy] = [x - base.x || 0.1, y - base.y || 0.1]
+  const time = { transitionDuration: `${pace}ms` }
+  return (
+    <g class="arm-line">
+      <line class="moves" x2="1" y2="1" style={{ transform: `translate(${base.x}px, ${base.y}px) scale(${dx}, ${dy})`, ...time }} />
+      <circle class="moves" r="9" style={{ transform: `translate(${x}px, ${y}px)`, ...time }} />
+    </g>
+  )
+})
+
+type BaseProps = { id: string; at: Point; font: number; device: DeviceInfo | undefined }
+
+/** The base of an arm, or a person. */
+const Base = kept(({ id, at: { x, y }, font, device }: BaseProps) => {
+  const { word, mark, tone } = device ? deviceWords[device.state] : { word: 'not configured', mark: '✕', tone: 'bad' }
+  return (
+    <g class={`base ${tone}`} transform={`translate(${x} ${y})`}>
+      <title>{`${id}, ${word}`}</title>
+      <circle r="23" />
+      {device && <path class="kind-of" d={kindPath(device)} transform="translate(-13 -13) scale(1.08)" />}
+      <text class="name" x="30" y={-font * 0.25} font-size={font}>
+        {id}
+      </text>
+      <text class="word" x="30" y={font} font-size={font}>
+        {mark} {word}
+      </text>
+    </g>
+  )
+})
+
+const lengths = [1000, 500, 200, 100, 50, 20, 10]
+
+function ScaleBar({ layout: { px_per_mm, bar: at } }: { layout: DeckLayout }) {
+  if (px_per_mm === undefined || !at) return null
+  const length = lengths.find((mm) => mm * px_per_mm <= bar.width - 10) ?? 10
+  const wide = Math.round(length * px_per_mm)
+  return (
+    <g class="scale-bar" transform={`translate(${at.x} ${at.y})`}>
+      <path d={`M4 18v8h${wide}v-8`} />
+      <text x={4 + wide / 2} y="20">{`${length} mm`}</text>
+    </g>
+  )
+}
