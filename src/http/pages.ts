@@ -30,6 +30,7 @@ const files: Record<string, [file: string, type: string]> = {
   '/event_words.js': ['../../web/event_words.js', javascript],
   '/device.js': ['../../web/device.js', javascript],
   '/deck.js': ['../../web/deck.js', javascript],
+  '/deck.css': ['../../web/deck.css', css],
   '/camera_tiles.js': ['../../web/camera_tiles.js', javascript],
   '/key_dialog.js': ['../../web/key_dialog.js', javascript],
   '/icon.svg': ['../../web/icon.svg', 'image/svg+xml'],

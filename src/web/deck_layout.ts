@@ -14,6 +14,8 @@ export type DeckLayout = {
   width: number
   height: number
   font: number
+  /** The size of labware. */
+  plate: { width: number; height: number }
   px_per_mm: number | undefined
   bar: Point | undefined
   frames: readonly Frame[]
@@ -29,8 +31,10 @@ type Placed = { block: Block; x: number; y: number }
 type Sizes = { height: number; width: number; font: number; head: number }
 
 const gap = 6
+/** The room between the picture and its edge. */
+const edge = 4
 /** The heights of a place in px, the first that fits is taken. The last is the smallest target for a finger. */
-const heights = [84, 76, 68, 60, 54, 48]
+const heights = [112, 98, 84, 76, 68, 60, 54, 48]
 const base_px = 48
 /** The room of the scale bar. */
 export const bar = { width: 110, height: 30 }
@@ -41,13 +45,21 @@ const tolerance_mm = 40
 
 /** Lays out the deck in the room: never wider than it, higher only where the smallest places need it. Equal plans give equal layouts. */
 export function layoutDeck(plan: DeckPlan, room: Room): DeckLayout {
+  const inner = { ...room, width: room.width - 2 * edge, height: room.height - 2 * edge }
   const points = inOneFrame(plan)
-  return (points && toScale(plan, points, room)) ?? byReach(plan, room)
+  return withEdge((points && toScale(plan, points, inner)) ?? byReach(plan, inner))
+}
+
+function withEdge({ frames, places, bases, bar, ...layout }: DeckLayout): DeckLayout {
+  const moved = <Its extends Point>(its: Its): Its => ({ ...its, x: its.x + edge, y: its.y + edge })
+  const all = <Its extends Point>(map: ReadonlyMap<string, Its>) => new Map([...map].map(([name, its]) => [name, moved(its)]))
+  const around = { ...layout, width: layout.width + 2 * edge, height: layout.height + 2 * edge }
+  return { ...around, frames: frames.map(moved), places: all(places), bases: all(bases), bar: bar && moved(bar) }
 }
 
 function sizesOf(height: number, { em }: Room): Sizes {
-  const font = Math.max(13, Math.round(em * 0.74))
-  return { height, width: height * 1.5, font, head: Math.round(font * 2.5) + 8 }
+  const font = Math.round(Math.min(18, Math.max(13, em * 0.74, height * 0.19)))
+  return { height, width: height * 1.5, font, head: Math.round(font * 2.4) + 6 }
 }
 
 /** Makes the block of a device, of a stack of positions, or of one position. */
@@ -56,14 +68,16 @@ function blockOf(device: string | null, names: readonly string[], sizes: Sizes, 
   const most = Math.max(1, Math.floor((room.width - 2 * pad) / (sizes.width + gap)))
   const columns = Math.min(names.length, most, names.length <= 3 ? 3 : Math.ceil(Math.sqrt(names.length)))
   const rows = Math.ceil(names.length / columns)
-  const inner = columns * (sizes.width + gap) - gap
-  const width = device === null ? inner : Math.min(room.width, Math.max(inner, Math.round(sizes.font * 8.6)) + 2 * pad)
+  // The place of a device with one fills its frame, so that its name has room.
+  const least = device === null ? 0 : Math.round(sizes.font * 8.4)
+  const cell = columns === 1 ? Math.max(sizes.width, least) : sizes.width
+  const inner = columns * (cell + gap) - gap
+  const width = Math.max(inner, least) + 2 * pad
   const top = device === null ? 0 : sizes.head
-  const left = (width - inner) / 2
   const cells = names.map((_, i) => ({
-    x: left + (i % columns) * (sizes.width + gap),
+    x: (width - inner) / 2 + (i % columns) * (cell + gap),
     y: top + Math.floor(i / columns) * (sizes.height + gap),
-    width: sizes.width,
+    width: cell,
     height: sizes.height,
   }))
   const inner_height = rows * (sizes.height + gap) - gap
@@ -252,7 +266,7 @@ function stationOf(
   const room_px = base_px + 3 * gap
   const placed = rows.placed.map((one) => (one.y < at ? one : { ...one, y: one.y + room_px + gap }))
   return {
-    placed: [...placed, { block: base, x: (room.width - base.width) / 2, y: at + gap }],
+    placed: [...placed, { block: base, x: (room.width - base_px) / 2, y: at + gap }],
     height: rows.height + room_px + gap,
   }
 }
@@ -314,7 +328,15 @@ function finished(all: readonly Placed[], { room, sizes, px_per_mm, height }: Fi
     for (const [i, cell] of block.cells.entries()) places.set(block.names[i]!, { ...cell, x: left + cell.x, y: top + cell.y })
   }
   const high = Math.ceil(height)
-  const layout = { width: room.width, font: sizes.font, px_per_mm, frames, places, bases }
+  const layout = {
+    width: room.width,
+    font: sizes.font,
+    plate: { width: sizes.width, height: sizes.height },
+    px_per_mm,
+    frames,
+    places,
+    bases,
+  }
   if (px_per_mm === undefined) return { ...layout, height: high, bar: undefined }
   const corners = [high - bar.height, 0].flatMap((y) => [
     { x: 0, y },

@@ -182,7 +182,7 @@ function AboutPlace({ position, topology, taught, onChoose }: PlaceProps) {
   return (
     <>
       <p>
-        {sentence(contentOf(position, reserved))} One labware can stand here.
+        {sentence(contentOf({ ...position, parking: false, storage: false }, reserved))} One labware can stand here.
         {uses.length > 0 && ` It serves as ${uses.join(' and ')}.`}
       </p>
       <p>{arms.length > 0 ? `${arms.join(' and ')} ${arms.length > 1 ? 'reach' : 'reaches'} it.` : 'No arm reaches it.'}</p>

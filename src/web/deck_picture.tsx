@@ -32,8 +32,10 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
   const single = new Map(layout.frames.map((frame) => [frame.device, frame]))
   for (const { device } of topology.positions.filter((one, i, all) => all.findIndex(({ device }) => device === one.device) !== i))
     if (device !== null) single.delete(device)
-  const standing = topology.positions.flatMap(({ name, labware }) => (labware ? [{ its: labware, at: layout.places.get(name)! }] : []))
-  const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: plateAt(handOf(arm, layout), layout) }))
+  const standing = topology.positions.flatMap(({ name, labware }) =>
+    labware ? [{ its: labware, at: middleOf(layout.places.get(name)!) }] : [],
+  )
+  const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: handOf(arm, layout) }))
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset
     <svg class="deck-map" width={layout.width} height={layout.height} role="group" aria-label={`Deck of topology ${topology.name}`}>
@@ -42,6 +44,10 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
           <path d="M0 0V8" />
         </pattern>
       </defs>
+      <Grid layout={layout} />
+      {arms.map((arm) => (
+        <Line key={arm.device_id} base={layout.bases.get(arm.device_id)!} {...handOf(arm, layout)} pace={paceOf(device[arm.device_id])} />
+      ))}
       {layout.frames.map((frame) => (
         <Frame key={frame.device} id={frame.device} box={frame} font={layout.font} device={device[frame.device]} />
       ))}
@@ -62,7 +68,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
         />
       ))}
       {arms.map((arm) => (
-        <Reach key={arm.device_id} base={layout.bases.get(arm.device_id)!} {...handOf(arm, layout)} pace={paceOf(device[arm.device_id])} />
+        <Hand key={arm.device_id} {...handOf(arm, layout)} pace={paceOf(device[arm.device_id])} />
       ))}
       {[...standing, ...held].map(({ its, at }) => (
         <Plate
@@ -72,10 +78,8 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
           thread={labware[its.labware_id]?.thread_name ?? null}
           words={`${labwareWords(its)}, ${labware[its.labware_id]?.place ?? ''}`}
           kind={its.kind}
-          x={at.x}
-          y={at.y}
-          width={at.width}
-          height={at.height}
+          {...at}
+          {...layout.plate}
           font={layout.font}
           pace={paceOf(device[holders.get(its.labware_id)?.device_id ?? ''])}
           isChosen={chosen?.kind === 'labware' && chosen.id === its.labware_id}
@@ -100,12 +104,11 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
 function handOf(arm: Arm, { places, bases }: DeckLayout): Point {
   const at = places.get(arm.target ?? '')
   const base = bases.get(arm.device_id)!
-  return at ? { x: at.x + at.width / 2, y: at.y + at.height / 2 } : { x: base.x + 30, y: base.y - 30 }
+  return at ? middleOf(at) : { x: base.x + 30, y: base.y - 30 }
 }
 
-function plateAt(hand: Point, { places }: DeckLayout): Box {
-  const { width = 72, height = 48 } = [...places.values()][0] ?? {}
-  return { x: hand.x - width / 2, y: hand.y - height / 2, width, height }
+function middleOf({ x, y, width, height }: Box): Point {
+  return { x: x + width / 2, y: y + height / 2 }
 }
 
 /** The most that a motion in the picture takes, in ms: an estimate may be long. */
@@ -230,7 +233,7 @@ const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font,
   return (
     <Press label={name} class={`plate ${kind}`} pressed={isChosen} onPress={() => onChoose({ kind: 'labware', id })}>
       <title>{name}</title>
-      <g class="moves" style={{ transform: `translate(${x}px, ${y}px)`, transitionDuration: `${pace}ms` }}>
+      <g class="moves" style={{ transform: `translate(${x - width / 2}px, ${y - height / 2}px)`, transitionDuration: `${pace}ms` }}>
         <rect class="hit" width={width} height={height} rx="6" />
         <path class="body" d={`M12 6H${w}a5 5 0 0 1 5 5V${h + 1}a5 5 0 0 1 -5 5H10a5 5 0 0 1 -5 -5V13z`} fill={colour} />
         <text x={width / 2} y={height / 2 + font * 0.35} font-size={font}>
@@ -241,20 +244,20 @@ const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font,
   )
 })
 
-type ReachProps = { base: Point; x: number; y: number; pace: number }
+type HandProps = { x: number; y: number; pace: number }
 
 /** The line of an arm. It is scaled from a diagonal, so that its end moves as straight as the plate that it carries. */
-const Reach = kept(({ base, x, y, pace }: ReachProps) => {
+const Line = kept(({ base, x, y, pace }: HandProps & { base: Point }) => {
   // A line without width or height could not be scaled.
   const [dx, dy] = [x - base.x || 0.1, y - base.y || 0.1]
-  const time = { transitionDuration: `${pace}ms` }
-  return (
-    <g class="arm-line">
-      <line class="moves" x2="1" y2="1" style={{ transform: `translate(${base.x}px, ${base.y}px) scale(${dx}, ${dy})`, ...time }} />
-      <circle class="moves" r="9" style={{ transform: `translate(${x}px, ${y}px)`, ...time }} />
-    </g>
-  )
+  const transform = `translate(${base.x}px, ${base.y}px) scale(${dx}, ${dy})`
+  return <line class="arm-line moves" x2="1" y2="1" style={{ transform, transitionDuration: `${pace}ms` }} />
 })
+
+/** The gripper of an arm. */
+const Hand = kept(({ x, y, pace }: HandProps) => (
+  <circle class="hand moves" r="8" style={{ transform: `translate(${x}px, ${y}px)`, transitionDuration: `${pace}ms` }} />
+))
 
 type BaseProps = { id: string; at: Point; font: number; device: DeviceInfo | undefined }
 
@@ -276,9 +279,23 @@ const Base = kept(({ id, at: { x, y }, font, device }: BaseProps) => {
   )
 })
 
+/** The distance of the lines of the grid, in mm. */
+const grid_mm = 100
+
+/** Lines that show the scale, from the base of the first arm. */
+const Grid = kept(({ layout: { px_per_mm, width, height, bases } }: { layout: DeckLayout }) => {
+  const [origin] = bases.values()
+  if (px_per_mm === undefined || !origin) return null
+  const step = grid_mm * px_per_mm
+  const lines = (from: number, until: number, draw: (at: number) => string) =>
+    Array.from({ length: Math.floor((until - (from % step)) / step) + 1 }, (_, i) => draw(Math.round((from % step) + i * step))).join('')
+  const d = lines(origin.x, width, (at) => `M${at} 0V${height}`) + lines(origin.y, height, (at) => `M0 ${at}H${width}`)
+  return <path class="grid" d={d} />
+})
+
 const lengths = [1000, 500, 200, 100, 50, 20, 10]
 
-function ScaleBar({ layout: { px_per_mm, bar: at } }: { layout: DeckLayout }) {
+const ScaleBar = kept(({ layout: { px_per_mm, bar: at } }: { layout: DeckLayout }) => {
   if (px_per_mm === undefined || !at) return null
   const length = lengths.find((mm) => mm * px_per_mm <= bar.width - 10) ?? 10
   const wide = Math.round(length * px_per_mm)
@@ -288,4 +305,4 @@ function ScaleBar({ layout: { px_per_mm, bar: at } }: { layout: DeckLayout }) {
       <text x={4 + wide / 2} y="20">{`${length} mm`}</text>
     </g>
   )
-}
+})
