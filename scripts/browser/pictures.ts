@@ -20,7 +20,7 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
     for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1']) await button(page, `More of ${id}`).waitFor()
   },
   runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
-  deck: (page) => seen(page.getByRole('region', { name: 'Positions' }), 'pad_1'),
+  deck: (page) => page.getByRole('button', { name: /^pad_1: / }).waitFor(),
   events: (page) => seen(page.getByRole('list', { name: /Events/ }), /./),
   async system(page) {
     await page.getByText(/ UTC, /).waitFor()

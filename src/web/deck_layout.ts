@@ -47,14 +47,7 @@ const tolerance_mm = 40
 export function layoutDeck(plan: DeckPlan, room: Room): DeckLayout {
   const inner = { ...room, width: room.width - 2 * edge, height: room.height - 2 * edge }
   const points = inOneFrame(plan)
-  return withEdge((points && toScale(plan, points, inner)) ?? byReach(plan, inner))
-}
-
-function withEdge({ frames, places, bases, bar, ...layout }: DeckLayout): DeckLayout {
-  const moved = <Its extends Point>(its: Its): Its => ({ ...its, x: its.x + edge, y: its.y + edge })
-  const all = <Its extends Point>(map: ReadonlyMap<string, Its>) => new Map([...map].map(([name, its]) => [name, moved(its)]))
-  const around = { ...layout, width: layout.width + 2 * edge, height: layout.height + 2 * edge }
-  return { ...around, frames: frames.map(moved), places: all(places), bases: all(bases), bar: bar && moved(bar) }
+  return (points && toScale(plan, points, inner)) ?? byReach(plan, inner)
 }
 
 function sizesOf(height: number, { em }: Room): Sizes {
@@ -124,8 +117,8 @@ function inOneFrame({ positions, transporters, points }: DeckPlan) {
 /** Returns the turn and the shift that bring pairs of points together; undefined for fewer than two, or if they do not fit. */
 function fit(pairs: readonly (readonly [from: Point, to: Point])[]): ((point: Point) => Point) | undefined {
   if (pairs.length < 2) return undefined
-  const mean = (side: 0 | 1, axis: 'x' | 'y') => pairs.reduce((sum, pair) => sum + pair[side][axis], 0) / pairs.length
-  const [from, to] = [0, 1].map((side) => ({ x: mean(side as 0, 'x'), y: mean(side as 0, 'y') })) as [Point, Point]
+  const from = meanOf(pairs.map(([one]) => one))
+  const to = meanOf(pairs.map(([, other]) => other))
   let [along, across] = [0, 0]
   for (const [a, b] of pairs) {
     const [ax, ay, bx, by] = [a.x - from.x, a.y - from.y, b.x - to.x, b.y - to.y]
@@ -140,6 +133,11 @@ function fit(pairs: readonly (readonly [from: Point, to: Point])[]): ((point: Po
   })
   const isNear = pairs.every(([a, b]) => Math.hypot(turn(a).x - b.x, turn(a).y - b.y) <= tolerance_mm)
   return isNear ? turn : undefined
+}
+
+function meanOf(points: readonly Point[]): Point {
+  const sum = points.reduce((all, { x, y }) => ({ x: all.x + x, y: all.y + y }))
+  return { x: sum.x / points.length, y: sum.y / points.length }
 }
 
 type Frames = NonNullable<ReturnType<typeof inOneFrame>>
@@ -165,7 +163,7 @@ function toScale(plan: DeckPlan, { known, bases }: Frames, room: Room): DeckLayo
     const anchored = [
       ...groups.map(([device, names]) => ({
         block: blockOf(device, names, sizes, room),
-        at: middleOf(names.map((name) => known.get(name)!)),
+        at: meanOf(names.map((name) => known.get(name)!)),
       })),
       ...[...bases].map(([id, at]) => ({ block: baseBlock(id, sizes), at })),
     ]
@@ -184,11 +182,6 @@ function toScale(plan: DeckPlan, { known, bases }: Frames, room: Room): DeckLayo
 
 function near(a: Point, b: Point): boolean {
   return Math.abs(a.x - b.x) < stack_mm && Math.abs(a.y - b.y) < stack_mm
-}
-
-function middleOf(points: readonly Point[]): Point {
-  const half = (axis: 'x' | 'y') => (Math.min(...points.map((one) => one[axis])) + Math.max(...points.map((one) => one[axis]))) / 2
-  return { x: half('x'), y: half('y') }
 }
 
 /** Returns the least scale at which nothing overlaps, and the largest at which all fits the width and the height, in px/mm. */
@@ -316,20 +309,24 @@ function boundsOf(all: readonly Placed[]): Box {
 
 type Finish = { room: Room; sizes: Sizes; px_per_mm: number | undefined; height: number }
 
-/** Rounds to px, and finds a corner for the scale bar, or adds a strip for it. */
+/** Rounds to px inside the edge, and finds a corner for the scale bar, or adds a strip for it. */
 function finished(all: readonly Placed[], { room, sizes, px_per_mm, height }: Finish): DeckLayout {
   const frames: Frame[] = []
   const places = new Map<string, Box>()
   const bases = new Map<string, Point>()
-  for (const { block, x, y } of all) {
-    const [left, top] = [Math.round(x), Math.round(y)]
-    if (block.base !== undefined) bases.set(block.base, { x: left + base_px / 2, y: top + base_px / 2 })
-    if (block.device !== null) frames.push({ device: block.device, x: left, y: top, width: block.width, height: block.height })
-    for (const [i, cell] of block.cells.entries()) places.set(block.names[i]!, { ...cell, x: left + cell.x, y: top + cell.y })
+  const taken: Box[] = []
+  for (const { block, ...at } of all) {
+    const [x, y] = [Math.round(at.x) + edge, Math.round(at.y) + edge]
+    const box = { x, y, width: block.width, height: block.height }
+    taken.push(box)
+    if (block.base !== undefined) bases.set(block.base, { x: x + base_px / 2, y: y + base_px / 2 })
+    if (block.device !== null) frames.push({ ...box, device: block.device })
+    for (const [i, cell] of block.cells.entries()) places.set(block.names[i]!, { ...cell, x: x + cell.x, y: y + cell.y })
   }
-  const high = Math.ceil(height)
+  const [width, high] = [room.width + 2 * edge, Math.ceil(height) + 2 * edge]
   const layout = {
-    width: room.width,
+    width,
+    height: high,
     font: sizes.font,
     plate: { width: sizes.width, height: sizes.height },
     px_per_mm,
@@ -337,14 +334,10 @@ function finished(all: readonly Placed[], { room, sizes, px_per_mm, height }: Fi
     places,
     bases,
   }
-  if (px_per_mm === undefined) return { ...layout, height: high, bar: undefined }
-  const corners = [high - bar.height, 0].flatMap((y) => [
-    { x: 0, y },
-    { x: room.width - bar.width, y },
-  ])
-  const isFree = (at: Point) => !all.some(({ block, x, y }) => meet({ ...at, ...bar }, { x, y, width: block.width, height: block.height }))
-  const free = corners.find(isFree)
-  return { ...layout, height: free ? high : high + bar.height, bar: free ?? { x: 0, y: high } }
+  if (px_per_mm === undefined) return { ...layout, bar: undefined }
+  const corners = [high - bar.height - edge, edge].flatMap((y) => [edge, width - bar.width - edge].map((x) => ({ x, y })))
+  const free = corners.find((at) => !taken.some((box) => meet({ ...at, ...bar }, box)))
+  return free ? { ...layout, bar: free } : { ...layout, height: high + bar.height, bar: { x: edge, y: high } }
 }
 
 /** Whether two boxes have a part in common. */

@@ -3,7 +3,7 @@
 import { Component, type ComponentChild, type ComponentChildren } from 'preact'
 import type { DeviceInfo, Topology } from '../clients/ts/benchd.ts'
 import { type Box, bar, type DeckLayout, type Point } from './deck_layout.ts'
-import { type Arm, armOf, contentOf, cut, labelOf, labwareWords, shortName, threadName } from './deck_state.ts'
+import { type Arm, armOf, cut, labelOf, labwareWords, placeWords, shortName, threadName } from './deck_state.ts'
 import { kindPath } from './kind_icon.tsx'
 import { ends, state } from './store.tsx'
 import { threadColour } from './thread_colours.ts'
@@ -28,6 +28,8 @@ function kept<Props extends object>(draw: (props: Props) => ComponentChild) {
 export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps) {
   const { device, labware, thread, step } = state.value
   const arms = topology.transporters.map((one) => armOf(one, topology, { device, labware, thread, step }))
+  // A person without a task may be anywhere.
+  const reaching = arms.filter(({ isPerson, target }) => !isPerson || target !== undefined)
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
   const single = new Map(layout.frames.map((frame) => [frame.device, frame]))
   for (const { device } of topology.positions.filter((one, i, all) => all.findIndex(({ device }) => device === one.device) !== i))
@@ -45,7 +47,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
         </pattern>
       </defs>
       <Grid layout={layout} />
-      {arms.map((arm) => (
+      {reaching.map((arm) => (
         <Line key={arm.device_id} base={layout.bases.get(arm.device_id)!} {...handOf(arm, layout)} pace={paceOf(device[arm.device_id])} />
       ))}
       {layout.frames.map((frame) => (
@@ -56,18 +58,17 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
           key={one.name}
           name={one.name}
           short={shortName(one)}
-          device={one.device}
           box={layout.places.get(one.name)!}
           hit={single.get(one.device ?? '') ?? layout.places.get(one.name)!}
           font={layout.font}
           isTaken={one.labware !== null}
           reserved={one.labware ? undefined : threadName(one.reserved_for, { thread })}
-          content={contentOf(one, threadName(one.reserved_for, { thread }))}
+          words={placeWords(one, threadName(one.reserved_for, { thread }))}
           isChosen={chosen?.kind === 'place' && chosen.id === one.name}
           onChoose={onChoose}
         />
       ))}
-      {arms.map((arm) => (
+      {reaching.map((arm) => (
         <Hand key={arm.device_id} {...handOf(arm, layout)} pace={paceOf(device[arm.device_id])} />
       ))}
       {[...standing, ...held].map(({ its, at }) => (
@@ -139,22 +140,26 @@ function Press({ label, onPress, pressed, children, ...rest }: PressProps) {
   )
 }
 
+function wordOf(device: DeviceInfo | undefined) {
+  return device ? deviceWords[device.state] : { word: 'not configured', mark: '✕', tone: 'bad' }
+}
+
 type FrameProps = { id: string; box: Box; font: number; device: DeviceInfo | undefined }
 
 /** A device: its kind, name and state, and its door. */
 const Frame = kept(({ id, box: { x, y, width, height }, font, device }: FrameProps) => {
-  const { word, mark, tone } = device ? deviceWords[device.state] : { word: 'not configured', mark: '✕', tone: 'bad' }
+  const { word, mark, tone } = wordOf(device)
   const door = device?.parts.door
   const parts = device ? partWords(device) : []
   return (
     <g class={`frame ${tone}`} transform={`translate(${x} ${y})`}>
       <title>{[id, word, ...parts].join(', ')}</title>
       <rect width={width} height={height} rx="10" />
-      {device && <path class="kind-of" d={kindPath(device)} transform={`translate(6 3) scale(${(font * 1.5) / 24})`} />}
-      <text class="name" x={10 + font * 1.5} y={font + 4} font-size={font}>
-        {cut(id, width - 14 - font * 1.5, font)}
+      {device && <path class="kind-of" d={kindPath(device)} transform={`translate(6 4) scale(${(font * 1.35) / 24})`} />}
+      <text class="name" x={8 + font * 1.35} y={font + 3} font-size={font}>
+        {cut(id, width - 10 - font * 1.35, font)}
       </text>
-      <text class="word" x="8" y={font * 2.3 + 5} font-size={font}>
+      <text class="word" x="8" y={font * 2.15 + 4} font-size={font}>
         {mark} {cut(word, width - 16 - font, font)}
       </text>
       {device?.parts.plate_lock === 'locked' && (
@@ -173,24 +178,21 @@ const Frame = kept(({ id, box: { x, y, width, height }, font, device }: FramePro
 type PlaceProps = {
   name: string
   short: string
-  device: string | null
   box: Box
   hit: Box
   font: number
   isTaken: boolean
   reserved: string | undefined
-  content: string
+  words: string
   isChosen: boolean
   onChoose: (chosen: Chosen) => void
 }
 
-const Place = kept(({ name, short, device, box, hit, font, isTaken, reserved, content, isChosen, onChoose }: PlaceProps) => {
+const Place = kept(({ name, short, box, hit, font, isTaken, reserved, words, isChosen, onChoose }: PlaceProps) => {
   const { x, y, width, height } = box
   const look = isTaken ? 'taken' : reserved === undefined ? 'free' : 'kept'
-  const words = `${name}${device ? ` of ${device}` : ''}: ${content}`
   return (
     <Press label={words} class={`place ${look}`} pressed={isChosen} onPress={() => onChoose({ kind: 'place', id: name })}>
-      <title>{words}</title>
       <rect class="hit" x={hit.x} y={hit.y} width={hit.width} height={hit.height} rx="8" />
       <rect class="nest" x={x} y={y} width={width} height={height} rx="6" />
       {!isTaken && (
@@ -232,7 +234,6 @@ const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font,
   const name = thread !== null && thread !== label ? `${words}, thread ${thread}` : words
   return (
     <Press label={name} class={`plate ${kind}`} pressed={isChosen} onPress={() => onChoose({ kind: 'labware', id })}>
-      <title>{name}</title>
       <g class="moves" style={{ transform: `translate(${x - width / 2}px, ${y - height / 2}px)`, transitionDuration: `${pace}ms` }}>
         <rect class="hit" width={width} height={height} rx="6" />
         <path class="body" d={`M12 6H${w}a5 5 0 0 1 5 5V${h + 1}a5 5 0 0 1 -5 5H10a5 5 0 0 1 -5 -5V13z`} fill={colour} />
@@ -263,7 +264,7 @@ type BaseProps = { id: string; at: Point; font: number; device: DeviceInfo | und
 
 /** The base of an arm, or a person. */
 const Base = kept(({ id, at: { x, y }, font, device }: BaseProps) => {
-  const { word, mark, tone } = device ? deviceWords[device.state] : { word: 'not configured', mark: '✕', tone: 'bad' }
+  const { word, mark, tone } = wordOf(device)
   return (
     <g class={`base ${tone}`} transform={`translate(${x} ${y})`}>
       <title>{`${id}, ${word}`}</title>

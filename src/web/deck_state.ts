@@ -65,6 +65,14 @@ export function contentOf({ labware, parking, storage }: Position, reserved: str
   return ['free', ...(parking ? ['parking'] : []), ...(storage ? ['storage'] : [])].join(', ')
 }
 
+/** Names a position with its device and its content: `shaker_in of shaker-1: free`, `pad_1 for plate, reserved`. */
+export function placeWords(position: Position, reserved: string | undefined): string {
+  const { name, device, labware } = position
+  // The picture shows the name beside its thread, and a label begins with what is shown.
+  if (!labware && reserved !== undefined) return `${name} for ${reserved}, reserved${device === null ? '' : `, of ${device}`}`
+  return `${name}${device === null ? '' : ` of ${device}`}: ${contentOf(position, reserved)}`
+}
+
 /** Names labware with its barcode, and without saying the same twice. */
 export function labwareWords({ name, barcode, kind }: Pick<Labware, 'name' | 'barcode' | 'kind'>): string {
   const word = kind.replace('_', ' ')

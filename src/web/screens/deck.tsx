@@ -6,7 +6,7 @@ import type { Topology } from '../../clients/ts/benchd.ts'
 import { type DeckLayout, layoutDeck, type Point, type Room } from '../deck_layout.ts'
 import { DeckPanel } from '../deck_panel.tsx'
 import { type Chosen, DeckPicture } from '../deck_picture.tsx'
-import { armOf, contentOf, labwareWords, threadName } from '../deck_state.ts'
+import { armOf, labwareWords, placeWords, threadName } from '../deck_state.ts'
 import { Act, Empty, useAnswer } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
 
@@ -32,7 +32,7 @@ function Deck({ topology }: { topology: Topology }) {
   return (
     <section class="deck-screen" aria-label="Deck">
       <h2 class="unseen">Deck</h2>
-      <figure ref={figure} style={{ minHeight: `${room.value?.height ?? 0}px` }}>
+      <figure ref={figure}>
         {layout && <DeckPicture topology={topology} layout={layout} chosen={chosen.value} onChoose={choose} />}
         {layout && chosen.value && (
           <DeckPanel
@@ -144,10 +144,7 @@ function DeckList({ topology }: { topology: Topology }) {
         )
       })}
       {topology.positions.map((one) => (
-        <li key={one.name}>
-          {one.name}
-          {one.device === null ? '' : ` of ${one.device}`}: {contentOf(one, threadName(one.reserved_for, { thread }))}
-        </li>
+        <li key={one.name}>{placeWords(one, threadName(one.reserved_for, { thread }))}</li>
       ))}
     </ul>
   )
