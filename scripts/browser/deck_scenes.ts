@@ -37,7 +37,7 @@ export const deckChecks: Record<string, Check> = {
       await seen(panel, /Moved plate from pad_1 to shaker_in/)
       await seen(panel, /Thread plate/)
       await picture(page, 'deck-plate')
-      await uncovered(page, plate(page, /^plate/), panel)
+      await uncovered(plate(page, /^plate/), panel)
       assert.deepEqual(await smallTargets(page), [])
       assert.equal(await panel.getByRole('link', { name: 'Run of seal-and-spin' }).count(), 1)
       await button(panel, 'Close').tap()
@@ -51,7 +51,8 @@ export const deckChecks: Record<string, Check> = {
 
   'by keyboard, a place tells what it holds and who reaches it, and leads to its device and its teachpoint': async (bench) => {
     const page = await bench.open('/#/deck')
-    await place(page, /^sealer_in of sealer-1: free/).focus()
+    await map(page).waitFor()
+    await tabTo(page, 'sealer_in of sealer-1: free')
     assert.equal(await page.evaluate("getComputedStyle(document.activeElement.querySelector('.hit')).strokeWidth"), '3px')
     await page.keyboard.press('Enter')
     const panel = about(page, 'sealer_in')
@@ -87,11 +88,12 @@ export const deckChecks: Record<string, Check> = {
     const { teachpoints } = (await bench.ask('GET', '/api/teachpoints?device_id=arm-1')) as { teachpoints: { name: string }[] }
     for (const { name } of teachpoints) await bench.ask('DELETE', `/api/teachpoints/arm-1/${name}`)
     const page = await bench.open('/#/deck', small)
-    await seen(page, 'Not to scale: not every arm has teachpoints with x and y.')
+    await seen(page, 'Not to scale: teachpoints lack x and y, or room is short.')
     const box = (await map(page).boundingBox())!
     assert.ok(box.y + box.height <= small.height)
     assert.deepEqual(await smallParts(page), [])
     await page.getByText('The deck as a list').click()
+    await seen(page.getByRole('list', { name: 'Positions' }), 'pad_1: free')
     const listed = await page.getByRole('list', { name: 'Positions' }).getByRole('listitem').allTextContents()
     const drawn = (await page.evaluate("[...document.querySelectorAll('.deck-map [role=button]')].map((one) => one.ariaLabel)")) as string[]
     assert.equal(drawn.length, 8)
@@ -194,8 +196,16 @@ function watched(page: Page): () => Promise<Set<string>> {
   }
 }
 
+/** Presses Tab until the part of this label has the focus. */
+async function tabTo(page: Page, label: string): Promise<void> {
+  for (let left = 60; (await page.evaluate('document.activeElement.ariaLabel')) !== label; left--) {
+    assert.ok(left > 0, `Tab never came to ${label}`)
+    await page.keyboard.press('Tab')
+  }
+}
+
 /** Fails where the panel covers a part of the picture entirely. */
-async function uncovered(_page: Page, part: Locator, panel: Locator): Promise<void> {
+async function uncovered(part: Locator, panel: Locator): Promise<void> {
   const [its, over] = [(await part.boundingBox())!, (await panel.boundingBox())!]
   const isCovered =
     its.x >= over.x && its.x + its.width <= over.x + over.width && its.y >= over.y && its.y + its.height <= over.y + over.height

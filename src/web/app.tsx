@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
-import { fetchStyle, type Later, LaterScreen, later, more } from './later.tsx'
+import { type Later, LaterScreen, later, more } from './later.tsx'
 import { AskName } from './name_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty } from './parts.tsx'
@@ -31,7 +31,7 @@ import {
 type Show = (id: string | undefined) => ComponentChild
 
 const device = later(() => import('./screens/device.tsx'))
-const deck = later(async () => (await Promise.all([import('./screens/deck.tsx'), fetchStyle('deck.css')]))[0])
+const deck = later(() => import('./screens/deck.tsx'))
 
 /** Makes a screen of a file that is fetched later. */
 function of<Module>(file: Later<Module>, show: (screens: Module, id: string | undefined) => ComponentChild): Show {

@@ -134,7 +134,7 @@ function Press({ label, onPress, pressed, children, ...rest }: PressProps) {
   }
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no button
-    <g role="button" tabIndex={0} aria-label={label} aria-pressed={pressed} onClick={onPress} onKeyDown={press} {...rest}>
+    <g role="button" tabindex={0} aria-label={label} aria-pressed={pressed} onClick={onPress} onKeyDown={press} {...rest}>
       {children}
     </g>
   )
@@ -149,11 +149,10 @@ type FrameProps = { id: string; box: Box; font: number; device: DeviceInfo | und
 /** A device: its kind, name and state, and its door. */
 const Frame = kept(({ id, box: { x, y, width, height }, font, device }: FrameProps) => {
   const { word, mark, tone } = wordOf(device)
-  const door = device?.parts.door
-  const parts = device ? partWords(device) : []
+  const { door, plate_lock } = device?.parts ?? {}
   return (
     <g class={`frame ${tone}`} transform={`translate(${x} ${y})`}>
-      <title>{[id, word, ...parts].join(', ')}</title>
+      <title>{[id, word, ...(device ? partWords(device) : [])].join(', ')}</title>
       <rect width={width} height={height} rx="10" />
       {device && <path class="kind-of" d={kindPath(device)} transform={`translate(6 4) scale(${(font * 1.35) / 24})`} />}
       <text class="name" x={8 + font * 1.35} y={font + 3} font-size={font}>
@@ -162,7 +161,7 @@ const Frame = kept(({ id, box: { x, y, width, height }, font, device }: FramePro
       <text class="word" x="8" y={font * 2.15 + 4} font-size={font}>
         {mark} {cut(word, width - 16 - font, font)}
       </text>
-      {device?.parts.plate_lock === 'locked' && (
+      {plate_lock === 'locked' && (
         <path class="lock" d="M2 7h10v7H2zM4 7V5a3 3 0 0 1 6 0v2" transform={`translate(${width - 20} ${font * 1.35})`} />
       )}
       {door && (
@@ -196,16 +195,17 @@ const Place = kept(({ name, short, box, hit, font, isTaken, reserved, words, isC
       <rect class="hit" x={hit.x} y={hit.y} width={hit.width} height={hit.height} rx="8" />
       <rect class="nest" x={x} y={y} width={width} height={height} rx="6" />
       {!isTaken && (
-        <>
-          <text x={x + width / 2} y={y + height / 2 - (reserved === undefined ? -font * 0.35 : font * 0.2)} font-size={font}>
-            {cut(short, width - 8, font)}
-          </text>
+        <text y={y + height / 2 - (reserved === undefined ? -font * 0.35 : font * 0.2)} font-size={font}>
+          <tspan x={x + width / 2}>{cut(short, width - 8, font)}</tspan>
           {reserved !== undefined && (
-            <text x={x + width / 2} y={y + height / 2 + font} font-size={font - 1}>
-              {cut(`for ${reserved}`, width - 8, font - 1)}
-            </text>
+            <>
+              {' '}
+              <tspan x={x + width / 2} dy={font * 1.2}>
+                {cut(`for ${reserved}`, width - 8, font)}
+              </tspan>
+            </>
           )}
-        </>
+        </text>
       )}
     </Press>
   )
@@ -267,7 +267,6 @@ const Base = kept(({ id, at: { x, y }, font, device }: BaseProps) => {
   const { word, mark, tone } = wordOf(device)
   return (
     <g class={`base ${tone}`} transform={`translate(${x} ${y})`}>
-      <title>{`${id}, ${word}`}</title>
       <circle r="23" />
       {device && <path class="kind-of" d={kindPath(device)} transform="translate(-13 -13) scale(1.08)" />}
       <text class="name" x="30" y={-font * 0.25} font-size={font}>
@@ -284,14 +283,16 @@ const Base = kept(({ id, at: { x, y }, font, device }: BaseProps) => {
 const grid_mm = 100
 
 /** Lines that show the scale, from the base of the first arm. */
-const Grid = kept(({ layout: { px_per_mm, width, height, bases } }: { layout: DeckLayout }) => {
-  const [origin] = bases.values()
-  if (px_per_mm === undefined || !origin) return null
+const Grid = kept(({ layout: { px_per_mm = 0, width, height, bases } }: { layout: DeckLayout }) => {
   const step = grid_mm * px_per_mm
-  const lines = (from: number, until: number, draw: (at: number) => string) =>
-    Array.from({ length: Math.floor((until - (from % step)) / step) + 1 }, (_, i) => draw(Math.round((from % step) + i * step))).join('')
-  const d = lines(origin.x, width, (at) => `M${at} 0V${height}`) + lines(origin.y, height, (at) => `M0 ${at}H${width}`)
-  return <path class="grid" d={d} />
+  return (
+    <>
+      <pattern id="grid" {...[...bases.values()][0]} width={step} height={step} patternUnits="userSpaceOnUse">
+        <path d={`M${step} 0H0V${step}`} />
+      </pattern>
+      {step > 0 && <rect class="grid" width={width} height={height} />}
+    </>
+  )
 })
 
 const lengths = [1000, 500, 200, 100, 50, 20, 10]

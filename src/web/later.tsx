@@ -26,15 +26,6 @@ export function later<Module>(load: () => Promise<Module>): Later<Module> {
   return { loaded, fetch }
 }
 
-/** Fetches a style sheet. Resolves also without it: a screen without its style is better than none. */
-export function fetchStyle(href: string): Promise<unknown> {
-  const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href })
-  document.head.append(link)
-  return new Promise((resolve) => {
-    link.onload = link.onerror = resolve
-  })
-}
-
 /** The screens that are fetched together after the first paint. */
 export const more = later(() => import('./screens/more.tsx'))
 

@@ -1,6 +1,6 @@
 // The screen Deck: a live picture of the bench, the same as a list, and the panel of what was tapped.
 
-import { type Signal, signal, useComputed, useSignal } from '@preact/signals'
+import { type Signal, signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Topology } from '../../clients/ts/benchd.ts'
 import { type DeckLayout, layoutDeck, type Point, type Room } from '../deck_layout.ts'
@@ -11,8 +11,16 @@ import { Act, Empty, useAnswer } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
 
 export function DeckScreen() {
-  const topology = useComputed(() => Object.values(state.value.topology)[0])
-  return topology.value ? <Deck key={topology.value.name} topology={topology.value} /> : <NoTopology />
+  const [topology] = Object.values(state.value.topology)
+  const isStyled = useSignal(false)
+  const show = () => (isStyled.value = true)
+  if (!topology) return <NoTopology />
+  return (
+    <>
+      <link rel="stylesheet" href="deck.css" onLoad={show} onError={show} />
+      {isStyled.value && <Deck key={topology.name} topology={topology} />}
+    </>
+  )
 }
 
 type Points = Record<string, Record<string, Point>>
@@ -45,8 +53,8 @@ function Deck({ topology }: { topology: Topology }) {
         )}
       </figure>
       <p class="hint deck-key">
-        <span class="key-free">free</span> <span class="key-kept">reserved</span> <span>The colour of a plate is that of its thread.</span>
-        {layout && layout.px_per_mm === undefined && <span>Not to scale: not every arm has teachpoints with x and y.</span>}
+        <span class="key-free">free</span> <span class="key-kept">reserved</span> <span>Colours of plates: their threads.</span>
+        {layout && layout.px_per_mm === undefined && <span>Not to scale: teachpoints lack x and y, or room is short.</span>}
       </p>
       <AsList topology={topology} />
       <details>
