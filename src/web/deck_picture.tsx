@@ -159,7 +159,7 @@ const Frame = kept(({ id, box: { x, y, width, height }, font, device }: FramePro
         {cut(id, width - 10 - font * 1.35, font)}
       </text>
       <text class="word" x="8" y={font * 2.15 + 4} font-size={font}>
-        {mark} {cut(word, width - 16 - font, font)}
+        {mark} {cut(word, width - 8 - font, font * 0.88)}
       </text>
       {plate_lock === 'locked' && (
         <path class="lock" d="M2 7h10v7H2zM4 7V5a3 3 0 0 1 6 0v2" transform={`translate(${width - 20} ${font * 1.35})`} />
