@@ -56,7 +56,7 @@ export const deckChecks: Record<string, Check> = {
     assert.equal(await page.evaluate("getComputedStyle(document.activeElement.querySelector('.hit')).strokeWidth"), '3px')
     await page.keyboard.press('Enter')
     const panel = about(page, 'sealer_in')
-    await seen(panel, 'arm-1 reaches it.')
+    await seen(panel, 'Reached by arm-1.')
     await seen(panel, 'Free. One labware can stand here.')
     assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Close', 'the panel takes the focus')
     assert.equal(await panel.getByRole('link', { name: 'Show sealer-1' }).getAttribute('href'), '#/devices/sealer-1')
@@ -67,7 +67,7 @@ export const deckChecks: Record<string, Check> = {
       .and(page.locator(':focus'))
       .waitFor()
     await page.keyboard.press(' ')
-    await panel.getByRole('link', { name: 'Teach sealer_in' }).click()
+    await panel.getByRole('link', { name: 'Teach sealer_in of arm-1' }).click()
     await page.getByRole('region', { name: 'Teachpoint sealer_in' }).waitFor()
   },
 
@@ -84,14 +84,14 @@ export const deckChecks: Record<string, Check> = {
     await panel.getByLabel('New position').selectOption('off')
     await button(panel, 'Save').click()
     await plate(page, /^plate/).waitFor({ state: 'detached' })
-    await seen(page.getByRole('complementary'), 'It is not on the deck any more.')
+    await seen(page.getByRole('complementary'), 'It has left the deck.')
   }),
 
   'without coordinates the deck is laid out by reach and says so, and its list has all that the picture has': onBench({}, async (bench) => {
     const { teachpoints } = (await bench.ask('GET', '/api/teachpoints?device_id=arm-1')) as { teachpoints: { name: string }[] }
     for (const { name } of teachpoints) await bench.ask('DELETE', `/api/teachpoints/arm-1/${name}`)
     const page = await bench.open('/#/deck', small)
-    await seen(page, 'Not to scale: teachpoints lack x and y, or room is short.')
+    await seen(page, 'Not to scale: coordinates or room are missing.')
     const box = (await map(page).boundingBox())!
     assert.ok(box.y + box.height <= small.height)
     assert.deepEqual(await smallParts(page), [])
@@ -102,7 +102,7 @@ export const deckChecks: Record<string, Check> = {
     assert.equal(drawn.length, 8)
     for (const words of drawn) assert.ok(listed.includes(words), words)
     await place(page, /^pad_1/).click()
-    await about(page, 'pad_1').getByRole('link', { name: 'Not taught: teach pad_1' }).waitFor()
+    await about(page, 'pad_1').getByRole('link', { name: 'Not taught: teach pad_1 of arm-1' }).waitFor()
     await button(about(page, 'pad_1'), 'Close').click()
     await page.getByText('Topology demo').click()
     await pressTwice(page, 'Unload topology')

@@ -30,7 +30,7 @@ export function DeckPanel({ topology, chosen, taught, side, onChoose }: PanelPro
     <Aside title={title ?? 'Gone'} side={side} onClose={() => onChoose(undefined)}>
       {isPlate && labware && <AboutPlate key={labware.labware_id} its={labware} {...props} />}
       {!isPlate && position && <AboutPlace key={position.name} position={position} taught={taught} {...props} />}
-      {!title && <p>It is not on the deck any more.</p>}
+      {!title && <p>It has left the deck.</p>}
     </Aside>
   )
 }
@@ -114,7 +114,7 @@ function Journey({ labware_id, place }: { labware_id: string; place: string }) {
   return (
     <section aria-label="Journey">
       <h4>Journey</h4>
-      {steps.length === 0 && <p class="hint">No run that is kept has moved it.</p>}
+      {steps.length === 0 && <p class="hint">No stored run has moved it.</p>}
       <ol class="journey">
         {shown.map((step, i) => (
           <Step key={i} step={step} />
@@ -185,7 +185,7 @@ function AboutPlace({ position, topology, taught, onChoose }: PlaceProps) {
         {sentence(contentOf({ ...position, parking: false, storage: false }, reserved))} One labware can stand here.
         {uses.length > 0 && ` It serves as ${uses.join(' and ')}.`}
       </p>
-      <p>{arms.length > 0 ? `${arms.join(' and ')} ${arms.length > 1 ? 'reach' : 'reaches'} it.` : 'No arm reaches it.'}</p>
+      <p>Reached by {arms.join(' and ') || 'no arm'}.</p>
       {its && (
         <p class={`state ${deviceWords[its.state].tone}`}>
           {its.device_id}: <span aria-hidden="true">{deviceWords[its.state].mark}</span> {deviceWords[its.state].word}
@@ -208,8 +208,8 @@ function AboutPlace({ position, topology, taught, onChoose }: PlaceProps) {
           </a>
         )}
         {robots.map((id) => (
-          <a key={id} class="button" href={`#/teach/${encodeURIComponent(id)}/${encodeURIComponent(name)}`}>
-            {name in (taught[id] ?? {}) ? 'Teach' : 'Not taught: teach'} {robots.length > 1 ? `${name} of ${id}` : name}
+          <a key={id} class="button" href={`#/teach/${id}/${encodeURIComponent(name)}`}>
+            {name in (taught[id] ?? {}) ? 'Teach' : 'Not taught: teach'} {name} of {id}
           </a>
         ))}
       </p>

@@ -3,7 +3,7 @@
 import { Component, type ComponentChild, type ComponentChildren } from 'preact'
 import type { DeviceInfo, Topology } from '../clients/ts/benchd.ts'
 import { type Box, bar, type DeckLayout, type Point } from './deck_layout.ts'
-import { type Arm, armOf, cut, labelOf, labwareWords, placeWords, shortName, threadName } from './deck_state.ts'
+import { type Arm, armOf, cut, labelOf, labwareWords, linesOf, placeWords, shortName, threadName } from './deck_state.ts'
 import { kindPath } from './kind_icon.tsx'
 import { ends, state } from './store.tsx'
 import { threadColour } from './thread_colours.ts'
@@ -40,9 +40,16 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
   const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: handOf(arm, layout) }))
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset
-    <svg class="deck-map" width={layout.width} height={layout.height} role="group" aria-label={`Deck of topology ${topology.name}`}>
+    <svg
+      class="deck-map"
+      font-size={layout.font}
+      width={layout.width}
+      height={layout.height}
+      role="group"
+      aria-label={`Deck of topology ${topology.name}`}
+    >
       <defs>
-        <pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <pattern id="hatch" width={8} height={8} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
           <path d="M0 0V8" />
         </pattern>
       </defs>
@@ -116,11 +123,11 @@ function middleOf({ x, y, width, height }: Box): Point {
 const slowest_ms = 3000
 const fastest_ms = 350
 
-/** The duration of a motion of a busy arm in ms, in steps, so that it is not drawn anew each time. */
+/** The duration of a motion of a busy arm in ms. */
 function paceOf(device: DeviceInfo | undefined): number {
   const end = device?.operation && ends.value[device.operation.operation_id]
   const left_ms = end ? (end - performance.now()) * 0.6 : 0
-  return Math.round(Math.min(slowest_ms, Math.max(fastest_ms, left_ms)) / 350) * 350
+  return Math.min(slowest_ms, Math.max(fastest_ms, left_ms))
 }
 
 type PressProps = { label: string; class: string; onPress: () => void; pressed: boolean; children: ComponentChildren }
@@ -155,10 +162,10 @@ const Frame = kept(({ id, box: { x, y, width, height }, font, device }: FramePro
       <title>{[id, word, ...(device ? partWords(device) : [])].join(', ')}</title>
       <rect width={width} height={height} rx="10" />
       {device && <path class="kind-of" d={kindPath(device)} transform={`translate(6 4) scale(${(font * 1.35) / 24})`} />}
-      <text class="name" x={8 + font * 1.35} y={font + 3} font-size={font}>
+      <text class="name" x={8 + font * 1.35} y={font + 3}>
         {cut(id, width - 10 - font * 1.35, font)}
       </text>
-      <text class="word" x="8" y={font * 2.15 + 4} font-size={font}>
+      <text class="word" x="8" y={font * 2.15 + 4}>
         {mark} {cut(word, width - 8 - font, font * 0.88)}
       </text>
       {plate_lock === 'locked' && (
@@ -189,22 +196,20 @@ type PlaceProps = {
 
 const Place = kept(({ name, short, box, hit, font, isTaken, reserved, words, isChosen, onChoose }: PlaceProps) => {
   const { x, y, width, height } = box
+  // The space keeps words apart for those who hear them.
+  const lines = [...linesOf(short, width - 8, font), ...(reserved === undefined ? [] : [cut(` for ${reserved}`, width - 8, font)])]
   const look = isTaken ? 'taken' : reserved === undefined ? 'free' : 'kept'
   return (
     <Press label={words} class={`place ${look}`} pressed={isChosen} onPress={() => onChoose({ kind: 'place', id: name })}>
       <rect class="hit" x={hit.x} y={hit.y} width={hit.width} height={hit.height} rx="8" />
       <rect class="nest" x={x} y={y} width={width} height={height} rx="6" />
       {!isTaken && (
-        <text y={y + height / 2 - (reserved === undefined ? -font * 0.35 : font * 0.2)} font-size={font}>
-          <tspan x={x + width / 2}>{cut(short, width - 8, font)}</tspan>
-          {reserved !== undefined && (
-            <>
-              {' '}
-              <tspan x={x + width / 2} dy={font * 1.2}>
-                {cut(`for ${reserved}`, width - 8, font)}
-              </tspan>
-            </>
-          )}
+        <text y={y + height / 2 + font * (0.95 - lines.length * 0.6)}>
+          {lines.map((line, i) => (
+            <tspan key={i} x={x + width / 2} dy={i && font * 1.2}>
+              {line}
+            </tspan>
+          ))}
         </text>
       )}
     </Press>
@@ -237,7 +242,7 @@ const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font,
       <g class="moves" style={{ transform: `translate(${x - width / 2}px, ${y - height / 2}px)`, transitionDuration: `${pace}ms` }}>
         <rect class="hit" width={width} height={height} rx="6" />
         <path class="body" d={`M12 6H${w}a5 5 0 0 1 5 5V${h + 1}a5 5 0 0 1 -5 5H10a5 5 0 0 1 -5 -5V13z`} fill={colour} />
-        <text x={width / 2} y={height / 2 + font * 0.35} font-size={font}>
+        <text x={width / 2} y={height / 2 + font * 0.35}>
           {cut(label, w - 6, font)}
         </text>
       </g>
@@ -269,10 +274,10 @@ const Base = kept(({ id, at: { x, y }, font, device }: BaseProps) => {
     <g class={`base ${tone}`} transform={`translate(${x} ${y})`}>
       <circle r="23" />
       {device && <path class="kind-of" d={kindPath(device)} transform="translate(-13 -13) scale(1.08)" />}
-      <text class="name" x="30" y={-font * 0.25} font-size={font}>
+      <text class="name" x="30" y={-font * 0.25}>
         {id}
       </text>
-      <text class="word" x="30" y={font} font-size={font}>
+      <text class="word" x="30" y={font}>
         {mark} {word}
       </text>
     </g>
@@ -295,7 +300,7 @@ const Grid = kept(({ layout: { px_per_mm = 0, width, height, bases } }: { layout
   )
 })
 
-const lengths = [1000, 500, 200, 100, 50, 20, 10]
+const lengths = [1000, 500, 200, 100, 50, 20]
 
 const ScaleBar = kept(({ layout: { px_per_mm, bar: at } }: { layout: DeckLayout }) => {
   if (px_per_mm === undefined || !at) return null

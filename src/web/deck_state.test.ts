@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { emptyState, type State, type Topology } from '../clients/ts/benchd.ts'
-import { armOf, contentOf, cut, labelOf, labwareWords, placeWords, shortName, threadName } from './deck_state.ts'
+import { armOf, contentOf, cut, labelOf, labwareWords, linesOf, placeWords, shortName, threadName } from './deck_state.ts'
 
 const plate = {
   labware_id: 'l1',
@@ -87,5 +87,8 @@ test('places and labware have words', (t) => {
   t.equal(shortName({ name: 'a/b', device: null }), 'a/b')
   t.equal(cut('centrifuge_in', 200, 13), 'centrifuge_in')
   t.equal(cut('centrifuge_in', 50, 13), 'centr…')
+  t.same(linesOf('pad_1', 64, 13), ['pad_1'])
+  t.same(linesOf('hotel_position_12', 64, 13), ['hotel_', 'positio…'])
+  t.same(linesOf('translator-2', 64, 13), ['translat', 'or-2'])
   t.end()
 })

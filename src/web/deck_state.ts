@@ -90,3 +90,11 @@ export function cut(text: string, width: number, font: number): string {
   const most = Math.max(3, Math.floor(width / (font * 0.56)))
   return text.length > most ? `${text.slice(0, most - 1)}…` : text
 }
+
+/** Breaks a name that has no room in `width` px into two lines, where a part of it ends. */
+export function linesOf(text: string, width: number, font: number): string[] {
+  const most = Math.floor(width / (font * 0.56))
+  if (text.length <= most) return [text]
+  const end = /^.*[_\W]/.exec(text.slice(0, most))?.[0].length ?? most
+  return [text.slice(0, end), cut(text.slice(end), width, font)]
+}

@@ -47,14 +47,14 @@ function Deck({ topology }: { topology: Topology }) {
             topology={topology}
             chosen={chosen.value}
             taught={taught ?? {}}
-            side={sideFor(chosen.value, layout, topology)}
+            side={sideFor(chosen.value, layout)}
             onChoose={choose}
           />
         )}
       </figure>
       <p class="hint deck-key">
         <span class="key-free">free</span> <span class="key-kept">reserved</span> <span>Colours of plates: their threads.</span>
-        {layout && layout.px_per_mm === undefined && <span>Not to scale: teachpoints lack x and y, or room is short.</span>}
+        {layout && layout.px_per_mm === undefined && <span>Not to scale: coordinates or room are missing.</span>}
       </p>
       <AsList topology={topology} />
       <details>
@@ -120,9 +120,8 @@ function withPlane(points: Points): Points {
 }
 
 /** The side of the picture that does not hide what was tapped. */
-function sideFor({ kind, id }: Chosen, { places, width }: DeckLayout, topology: Topology): 'left' | 'right' {
-  const at = kind === 'place' ? id : topology.positions.find(({ labware }) => labware?.labware_id === id)?.name
-  const box = places.get(at ?? state.value.labware[id]?.position ?? '')
+function sideFor({ kind, id }: Chosen, { places, width }: DeckLayout): 'left' | 'right' {
+  const box = places.get(kind === 'place' ? id : (state.value.labware[id]?.position ?? ''))
   return box && box.x + box.width / 2 > width / 2 ? 'left' : 'right'
 }
 
@@ -147,7 +146,7 @@ function DeckList({ topology }: { topology: Topology }) {
         return (
           <li key={device_id}>
             {device_id}: {held}
-            {target === undefined ? '' : `, at ${target}`}
+            {target && `, at ${target}`}
           </li>
         )
       })}
