@@ -9,7 +9,7 @@ import { ends, state } from './store.tsx'
 import { threadColour } from './thread_colours.ts'
 import { deviceWords, partWords } from './words.ts'
 
-/** What is chosen in the picture: a position or a labware. */
+/** The chosen part of the picture: a position or a labware. */
 export type Chosen = { kind: 'place' | 'labware'; id: string }
 type PictureProps = { topology: Topology; layout: DeckLayout; chosen: Chosen | undefined; onChoose: (chosen: Chosen) => void }
 
@@ -31,9 +31,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
   // A person without a task may be anywhere.
   const reaching = arms.filter(({ isPerson, target }) => !isPerson || target !== undefined)
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
-  const single = new Map(layout.frames.map((frame) => [frame.device, frame]))
-  for (const { device } of topology.positions.filter((one, i, all) => all.findIndex(({ device }) => device === one.device) !== i))
-    if (device !== null) single.delete(device)
+  const single = singleFrames(topology, layout)
   const standing = topology.positions.flatMap(({ name, labware }) =>
     labware ? [{ its: labware, at: middleOf(layout.places.get(name)!) }] : [],
   )
@@ -105,6 +103,13 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
       ))}
       <ScaleBar layout={layout} />
     </svg>
+  )
+}
+
+/** The frames of devices with one place, where a touch of the frame means the place. */
+function singleFrames({ positions }: Topology, { frames }: DeckLayout) {
+  return new Map(
+    frames.filter(({ device }) => positions.filter((one) => one.device === device).length === 1).map((one) => [one.device, one]),
   )
 }
 

@@ -1,4 +1,4 @@
-// What the picture of the deck shows at this moment, from the live state: places with their contents, labware, arms and people.
+// The contents of the deck at this moment, from the live state: places with what they hold, labware, arms and people.
 
 import type { DeviceInfo, Labware, State, Topology } from '../clients/ts/benchd.ts'
 
