@@ -1,5 +1,5 @@
 // Builds what browsers get: the page of the bench with its first screen in one file, the other screens in more.js, the screen of a device with
-// its charts in device.js, the TypeScript client, as it is and as JavaScript, and the Python client.
+// its charts in device.js, the deck in deck.js, the TypeScript client, as it is and as JavaScript, and the Python client.
 //
 //   scripts/web.mjs [DIST]     DIST: dist/
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ for (const [from, to] of [
   ['icon.svg', 'icon.svg'],
 ])
   copyFileSync(join(top, 'src/web', from), join(web, to))
-for (const file of ['style.css', 'page.css', 'run.css']) {
+for (const file of ['style.css', 'page.css', 'run.css', 'deck.css']) {
   const style = readFileSync(join(top, 'src/web', file), 'utf8')
   writeFileSync(join(web, file), withoutSpace(style))
 }

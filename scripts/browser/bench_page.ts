@@ -193,24 +193,6 @@ export const benchPageChecks: Record<string, Check> = {
     assert.ok(at && at.y > 60 && at.y + at.height <= 480, JSON.stringify(at))
   },
 
-  async 'labware that somebody carried is put right on the deck'(bench) {
-    const page = await bench.open('/#/deck')
-    const carried = page.getByRole('region', { name: 'Update the position' })
-    const id = await plateOnBench(bench)
-    await carried.getByLabel('Labware').selectOption(id)
-    await carried.getByLabel('New position').selectOption('pad_4')
-    await carried.getByRole('button', { name: 'Save' }).click()
-    await page
-      .getByRole('region', { name: 'Positions' })
-      .getByRole('listitem')
-      .filter({ hasText: 'pad_4' })
-      .filter({ hasText: 'plate' })
-      .waitFor()
-    await carried.getByLabel('New position').selectOption('off')
-    await carried.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('No labware stands on the bench.').waitFor()
-  },
-
   async 'a run is paused, resumed and stopped, which takes two presses'(bench) {
     const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' })
     const page = await bench.open(`/#/runs/${execution_id}`)
@@ -367,16 +349,6 @@ export const benchPageChecks: Record<string, Check> = {
       }
     }
   },
-}
-
-/** The id of labware that stands on the bench: what a run left there, or that of a run that is stopped at once. */
-async function plateOnBench({ ask }: Bench): Promise<string> {
-  const { labware } = (await ask('GET', '/api/labware')) as { labware: { labware_id: string; run_mode: string }[] }
-  const found = labware.find(({ run_mode }) => run_mode === 'LIVE')
-  if (found) return found.labware_id
-  const { execution_id } = await ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
-  for (const confirm of [false, true]) await ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
-  return plateOnBench({ ask } as Bench)
 }
 
 /** The findings of axe on the page as it is now. */

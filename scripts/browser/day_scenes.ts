@@ -78,10 +78,10 @@ export const dayChecks: Record<string, Check> = {
     await pressTwice(page, 'Delete pad_day')
     await button(page, 'pad_day').waitFor({ state: 'detached' })
     await goTo(page, 'deck')
-    await button(page, 'Unload topology').waitFor()
+    await page.getByText('Topology demo').click()
     await pressTwice(page, 'Unload topology')
     await button(page, 'Load demo').click()
-    await button(page, 'Unload topology').waitFor()
+    await page.getByText('Topology demo').waitFor()
   },
 
   async 'keys are made, changed and revoked, a backup is made and fetched, the configuration read again, ports and events looked at'(

@@ -9,6 +9,7 @@ import { benchPageChecks, type Check } from './bench_page.ts'
 import { bridgeChecks } from './bridge_scenes.ts'
 import { cardChecks } from './card_scenes.ts'
 import { dayChecks } from './day_scenes.ts'
+import { deckChecks } from './deck_scenes.ts'
 import { deviceChecks } from './device_scenes.ts'
 import { handsChecks } from './hands_scenes.ts'
 import { journeyChecks, journeySkips } from './journey_scenes.ts'
@@ -31,6 +32,7 @@ const checks: Record<string, Check> = {
   ...benchPageChecks,
   ...cardChecks,
   ...deviceChecks,
+  ...deckChecks,
   ...serviceChecks,
   ...setupChecks,
   ...troubleChecks,

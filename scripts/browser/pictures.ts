@@ -26,7 +26,7 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
     await seen(page.getByRole('list', { name: /Operations/ }), /seal/i)
   },
   runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
-  deck: (page) => seen(page.getByRole('region', { name: 'Positions' }), 'pad_1'),
+  deck: (page) => page.getByRole('button', { name: /^pad_1: / }).waitFor(),
   events: (page) => seen(page.getByRole('list', { name: /Events/ }), /./),
   async system(page) {
     await page.getByText(/ UTC, /).waitFor()

@@ -146,6 +146,8 @@ test('the first screen is small, and the whole page with its charts is', async (
   const first = await compressed(['/page.js', '/page.css', '/style.css'])
   t.ok(first <= 40_000, `${first} bytes, compressed`)
   t.ok(first > 10_000)
+  const deck = await compressed(['/deck.js'])
+  t.ok(deck <= 9000 && deck > 4000, `${deck} bytes of the deck, compressed`)
   const later = await compressed(['/more.js', '/device.js'])
   t.ok(first + later <= 90_000, `${first + later} bytes, compressed`)
   t.ok(later > 30_000, 'the charts are among them')

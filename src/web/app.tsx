@@ -33,6 +33,7 @@ type Show = (id: string | undefined) => ComponentChild
 const device = later(() => import('./screens/device.tsx'))
 const run = laterWithStyle('run.css', () => import('./screens/run.tsx'))
 const newRun = laterWithStyle('run.css', () => import('./screens/new_run.tsx'))
+const deck = laterWithStyle('deck.css', () => import('./screens/deck.tsx'))
 
 /** Makes a screen of a file that is fetched later. */
 function of<Module>(file: Later<Module>, show: (screens: Module, id: string | undefined) => ComponentChild): Show {
@@ -46,7 +47,7 @@ const screens = new Map<string, { word: string; show: Show }>([
     'runs',
     { word: 'Runs', show: of(run, ({ RunScreen, RunsScreen }, id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />)) },
   ],
-  ['deck', { word: 'Deck', show: of(more, ({ DeckScreen }) => <DeckScreen />) }],
+  ['deck', { word: 'Deck', show: of(deck, ({ DeckScreen }) => <DeckScreen />) }],
   ['teach', { word: 'Teach', show: of(more, ({ TeachScreen }) => <TeachScreen />) }],
   ['events', { word: 'Events', show: of(more, ({ EventsScreen }) => <EventsScreen />) }],
   ['system', { word: 'System', show: of(more, ({ SystemScreen }) => <SystemScreen onForget={forgetKey} />) }],

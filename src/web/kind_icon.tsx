@@ -15,10 +15,15 @@ const paths: Record<string, string> = {
   person: 'M9 7a3 3 0 0 1 6 0 3 3 0 0 1-6 0M5 20c0-5 3-7 7-7s7 2 7 7',
 }
 
-export function KindIcon({ device: { type, driver } }: { device: DeviceInfo }) {
+/** The path of the kind of a device, on 24 by 24. */
+export function kindPath({ type, driver }: Pick<DeviceInfo, 'type' | 'driver'>): string {
+  return paths[driver] ?? paths[type] ?? box
+}
+
+export function KindIcon({ device }: { device: DeviceInfo }) {
   return (
     <svg class="kind" viewBox="0 0 24 24" aria-hidden="true">
-      <path d={paths[driver] ?? paths[type] ?? box} />
+      <path d={kindPath(device)} />
     </svg>
   )
 }

@@ -1,6 +1,6 @@
 // The colours of threads, the same on the deck and in the chart of a run. A colour never stands alone: the name is beside it.
 
-/** In light and in dark: each is read under `--on-accent` and told from `--card` and `--paper` (`thread_colours.test.ts`). */
+/** The colours in light and in dark: each is read under `--on-accent` and told from `--card` and `--paper` (`thread_colours.test.ts`). */
 export const threadColours: readonly (readonly [light: string, dark: string])[] = [
   ['#0b6e99', '#5cb8e4'],
   ['#a8560a', '#f2a65a'],

@@ -1,123 +1,151 @@
-// The screen Deck: the positions of the bench with their labware and reservations, and labware that a person has moved.
+// The screen Deck: a live picture of the bench, the same as a list, and the panel of what was tapped.
 
-import { useSignal } from '@preact/signals'
+import { type Signal, signal, useSignal } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Topology } from '../../clients/ts/benchd.ts'
-import { Act, Choice, Empty, useAnswer } from '../parts.tsx'
-import { ask, state } from '../store.tsx'
-import { deviceWords } from '../words.ts'
+import { type DeckLayout, layoutDeck, type Point, type Room } from '../deck_layout.ts'
+import { DeckPanel } from '../deck_panel.tsx'
+import { type Chosen, DeckPicture } from '../deck_picture.tsx'
+import { armOf, labwareWords, placeWords, threadName } from '../deck_state.ts'
+import { Act, Empty, useAnswer } from '../parts.tsx'
+import { ask, bench, state } from '../store.tsx'
 
 export function DeckScreen() {
   const [topology] = Object.values(state.value.topology)
-  if (!topology) return <NoTopology />
-  const groups = new Map<string, Topology['positions']>()
-  for (const position of topology.positions) {
-    const where = position.device ?? (position.storage ? 'Storage' : 'Positions')
-    groups.set(where, [...(groups.get(where) ?? []), position])
-  }
+  return topology ? <Deck key={topology.name} topology={topology} /> : <NoTopology />
+}
+
+type Points = Record<string, Record<string, Point>>
+
+function Deck({ topology }: { topology: Topology }) {
+  const figure = useRef<HTMLElement>(null)
+  const room = useRoom(figure)
+  const chosen = useSignal<Chosen | undefined>(undefined)
+  const taught = useTeachpoints(topology)
+  // The places of a topology stay, whatever stands there.
+  const places = topology.positions.map(({ name, device }) => `${name} ${device}`).join()
+  const layout = useMemo(
+    () => room.value && taught && layoutDeck({ ...topology, points: withPlane(taught) }, room.value),
+    [places, room.value, taught],
+  )
+  const choose = useMemo(() => (next: Chosen | undefined) => (chosen.value = next), [])
   return (
-    <section aria-label="Deck">
-      <h2>
-        Deck <small>topology {topology.name}</small>
-      </h2>
-      <div class="deck">
-        {topology.transporters.map((one) => (
-          <Transporter key={one.device_id} {...one} />
-        ))}
-        {[...groups].map(([where, positions]) => (
-          <section key={where} aria-label={where}>
-            <h3>
-              {where} <DeviceWord device_id={where} />
-            </h3>
-            <ul>
-              {positions.map(({ name, labware, reserved_for, parking }) => (
-                <li key={name} class={labware ? 'taken' : reserved_for ? 'kept' : 'free'}>
-                  <strong>{name}</strong>
-                  <span>{labware ? labware.name : reserved_for ? 'reserved' : 'free'}</span>
-                  <small>
-                    {labware?.barcode ?? (parking && !labware ? 'parking' : '')}
-                    {reserved_for && ` for ${state.value.thread[reserved_for]?.thread_name ?? 'a thread'}`}
-                  </small>
-                </li>
-              ))}
-            </ul>
-          </section>
-        ))}
-      </div>
-      <Carried topology={topology} />
-      <p class="row">
+    <section class="deck-screen" aria-label="Deck">
+      <h2 class="unseen">Deck</h2>
+      <figure ref={figure}>
+        {layout && <DeckPicture topology={topology} layout={layout} chosen={chosen.value} onChoose={choose} />}
+        {layout && chosen.value && (
+          <DeckPanel
+            topology={topology}
+            chosen={chosen.value}
+            taught={taught ?? {}}
+            side={sideFor(chosen.value, layout)}
+            onChoose={choose}
+          />
+        )}
+      </figure>
+      <p class="hint deck-key">
+        <span class="key-free">free</span> <span class="key-kept">reserved</span> <span>Colours of plates: their threads.</span>
+        {layout && layout.px_per_mm === undefined && <span>Not to scale: coordinates or room are missing.</span>}
+      </p>
+      <AsList topology={topology} />
+      <details>
+        <summary>Topology {topology.name}</summary>
         <Act
           label="Unload topology"
           twice="Unload topology: press again"
           onPress={() => ask('unloadTopology', { body: { force: false } })}
         />
-      </p>
+      </details>
     </section>
   )
 }
 
-function DeviceWord({ device_id }: { device_id: string }) {
-  const device = state.value.device[device_id]
-  if (!device) return null
-  const { word, mark, tone } = deviceWords[device.state]
+/** Measures the room from the top of the screen to the lower edge of the window, without the tasks above it. */
+function useRoom(figure: { current: HTMLElement | null }): Signal<Room | undefined> {
+  const room = useMemo(() => signal<Room | undefined>(undefined), [])
+  useEffect(() => {
+    const measure = () => {
+      const main = figure.current?.closest('main')
+      if (!main || !figure.current) return
+      const style = getComputedStyle(main)
+      const top = main.offsetTop + Number.parseFloat(style.paddingTop)
+      const next = {
+        width: figure.current.clientWidth,
+        height: Math.max(240, innerHeight - top - 4),
+        em: Number.parseFloat(getComputedStyle(document.documentElement).fontSize),
+      }
+      if (JSON.stringify(next) !== JSON.stringify(room.value)) room.value = next
+    }
+    const watch = new ResizeObserver(measure)
+    watch.observe(figure.current!)
+    addEventListener('resize', measure)
+    return () => {
+      watch.disconnect()
+      removeEventListener('resize', measure)
+    }
+  }, [])
+  return room
+}
+
+/** Fetches the teachpoints of the arms of the topology. An arm without an answer counts as one without teachpoints. */
+function useTeachpoints({ name, transporters }: Topology): Points | undefined {
+  const found = useSignal<Points | undefined>(undefined)
+  useEffect(() => {
+    const robots = transporters.filter(({ device_id }) => state.peek().device[device_id]?.driver !== 'person')
+    const listed = robots.map(async ({ device_id }) => {
+      const answer = await bench
+        .peek()
+        ?.call('listTeachpoints', { query: { device_id } as never })
+        .catch(() => undefined)
+      return [device_id, Object.fromEntries((answer?.teachpoints ?? []).map(({ name, coords }) => [name, coords as Point]))] as const
+    })
+    void Promise.all(listed).then((all) => (found.value = Object.fromEntries(all)))
+  }, [name])
+  return found.value
+}
+
+/** Leaves out teachpoints of joints, which have no x and y. */
+function withPlane(points: Points): Points {
+  const plane = Object.entries(points).map(([id, own]) => [id, Object.fromEntries(Object.entries(own).filter(([, at]) => 'x' in at))])
+  return Object.fromEntries(plane.filter(([, own]) => Object.keys(own!).length > 0))
+}
+
+/** The side of the picture that does not hide what was tapped. */
+function sideFor({ kind, id }: Chosen, { places, width }: DeckLayout): 'left' | 'right' {
+  const box = places.get(kind === 'place' ? id : (state.value.labware[id]?.position ?? ''))
+  return box && box.x + box.width / 2 > width / 2 ? 'left' : 'right'
+}
+
+/** The deck in words, which has the same as the picture. */
+function AsList({ topology }: { topology: Topology }) {
+  const isOpen = useSignal(false)
   return (
-    <small class={`state ${tone}`}>
-      <span aria-hidden="true">{mark}</span> {word}
-    </small>
+    <details onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+      <summary>The deck as a list</summary>
+      {isOpen.value && <DeckList topology={topology} />}
+    </details>
   )
 }
 
-function Transporter({ device_id, positions }: Topology['transporters'][number]) {
-  const held = Object.values(state.value.labware).find(({ held_by }) => held_by === device_id)
+function DeckList({ topology }: { topology: Topology }) {
+  const { thread, labware } = state.value
   return (
-    <section aria-label={device_id}>
-      <h3>
-        {device_id} <DeviceWord device_id={device_id} />
-      </h3>
-      <ul>
-        <li class={held ? 'taken' : 'free'}>
-          <strong>{state.value.device[device_id]?.driver === 'person' ? 'in hands' : 'gripper'}</strong>
-          <span>{held ? held.name : 'empty'}</span>
-          <small>reaches {positions.length} positions</small>
-        </li>
-      </ul>
-    </section>
-  )
-}
-
-function Carried({ topology }: { topology: Topology }) {
-  // Labware that is not on the deck yet cannot be moved.
-  const labware = Object.values(state.value.labware).filter(
-    ({ run_mode, thread_id, position }) => run_mode === 'LIVE' && (thread_id === null || position !== null),
-  )
-  const chosen = useSignal('')
-  const place = useSignal('')
-  if (labware.length === 0) return <Empty>No labware stands on the bench.</Empty>
-  const id = labware.some(({ labware_id }) => labware_id === chosen.value) ? chosen.value : labware[0]!.labware_id
-  // Labware that may be in a gripper may also still stand at the position of the pick.
-  const isFree = ({ labware: there }: Topology['positions'][number]) => !there || there.labware_id === id
-  const free = topology.positions.filter(isFree).map(({ name }) => name)
-  const to = free.includes(place.value) || place.value === 'off' ? place.value : (free[0] ?? 'off')
-  return (
-    <section aria-label="Update the position" class="fields">
-      <h3>Update the position</h3>
-      <Choice
-        label="Labware"
-        value={id}
-        onChange={(value) => (chosen.value = value)}
-        choices={Object.fromEntries(labware.map(({ labware_id, name, place: at }) => [labware_id, `${name} (${at})`]))}
-      />
-      <Choice
-        label="New position"
-        value={to}
-        onChange={(value) => (place.value = value)}
-        choices={{ ...Object.fromEntries(free.map((name) => [name, name])), off: 'off the bench' }}
-      />
-      <Act
-        label="Save"
-        kind="main"
-        onPress={() => ask('relocateLabware', { path: { labware_id: id }, body: { position: to === 'off' ? null : to } })}
-      />
-    </section>
+    <ul class="list" aria-label="Positions">
+      {topology.transporters.map((one) => {
+        const { device_id, holds, target, isPerson } = armOf(one, topology, state.value)
+        const held = holds === undefined ? (isPerson ? 'empty hands' : 'gripper empty') : `holds ${labwareWords(labware[holds]!)}`
+        return (
+          <li key={device_id}>
+            {device_id}: {held}
+            {target && `, at ${target}`}
+          </li>
+        )
+      })}
+      {topology.positions.map((one) => (
+        <li key={one.name}>{placeWords(one, threadName(one.reserved_for, { thread }))}</li>
+      ))}
+    </ul>
   )
 }
 

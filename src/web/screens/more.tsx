@@ -2,7 +2,6 @@
 
 export { Menu, OperationForm } from '../device_sheets.tsx'
 export { AddDeviceScreen } from './add_device.tsx'
-export { DeckScreen } from './deck.tsx'
 export { EventsScreen } from './events.tsx'
 export { LabScreen } from './lab.tsx'
 export { SystemScreen } from './system.tsx'

@@ -4,7 +4,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Teachpoint } from '../../clients/ts/benchd.ts'
 import { Act, Choice, Empty, namesOf, Text, useAnswer } from '../parts.tsx'
-import { ask, bench, state } from '../store.tsx'
+import { ask, bench, route, state } from '../store.tsx'
 import { Arm } from './teach_arm.tsx'
 import { Files } from './teach_files.tsx'
 import { Edit, type Gone } from './teach_point.tsx'
@@ -14,9 +14,11 @@ export function TeachScreen() {
   const robots = Object.values(state.value.device)
     .filter(({ type, driver }) => type === 'transporter' && driver !== 'person')
     .map(({ device_id }) => device_id)
-  const robot = useSignal(robots[0] ?? '')
+  // The address may name an arm and a teachpoint: `#/teach/arm-1/pad_1`.
+  const [, asked = '', point] = route.peek()
+  const robot = useSignal(robots.includes(asked) ? asked : (robots[0] ?? ''))
   const points = useSignal<Teachpoint[] | undefined>(undefined)
-  const open = useSignal<string | undefined>(undefined)
+  const open = useSignal<string | undefined>(point)
   const gone = useSignal<Gone | undefined>(undefined)
   const read = async () => {
     const answer = await bench.value?.call('listTeachpoints', { query: { device_id: robot.value } as never }).catch(() => undefined)
