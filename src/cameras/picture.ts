@@ -50,6 +50,8 @@ export async function pictureFrom(url: string, { clock, closing, lookup }: Aroun
       throw new LabError('no_reply', `answered ${statusCode}, a redirect: configure the address that it leads to`)
     if (statusCode !== 200) throw new LabError('no_reply', `answered ${statusCode}`)
     const bytes = await bodyOf(answer)
+    // Without a length, Node takes the bytes before its own `destroy` for a whole body.
+    if (why !== undefined) throw new LabError('no_reply', why)
     return { bytes, media_type: mediaTypeOf(bytes), taken_at: Date.now() / 1000 }
   } catch (error) {
     if (error instanceof LabError) throw error
