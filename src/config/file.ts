@@ -22,7 +22,10 @@ const TcpPort = Whole(1, 65535)
 
 export const SerialTransport = v.strictObject({
   kind: v.literal('serial'),
-  path: described(v.pipe(v.string(), v.nonEmpty()), 'The port, best by its name below /dev/serial/by-id'),
+  path: described(
+    v.pipe(v.string(), v.nonEmpty(), v.regex(/^\P{Cc}*$/u, 'must have no control character')),
+    'The port, best by its name below /dev/serial/by-id',
+  ),
 })
 export const TcpTransport = v.strictObject({
   kind: v.literal('tcp'),
