@@ -31,7 +31,12 @@ test('devices that are stopped or not initialized are initialized together, and 
 test('a fault says what happened, that it may still move, and how it is cleared', (t) => {
   const [need, ...others] = needsOf(stateOf({ device: { 'sealer-1': device('faulted', fault) } }))
   t.same(others, [])
-  t.match(need, { title: 'Fault on sealer-1', severe: true, text: 'the lid is open. It may still be moving. Look at it first.' })
+  t.match(need, {
+    title: 'Fault on sealer-1',
+    severe: true,
+    href: '#/devices/sealer-1',
+    text: 'the lid is open. It may still be moving. Look at it first.',
+  })
   t.match(need?.decisions, [
     { label: 'Initialize sealer-1', request: { operation: 'initializeDevice', asked: { headers: { 'If-State': 'faulted' } } } },
     { label: 'Clear fault', request: { operation: 'clearDeviceFault', asked: { path: { device_id: 'sealer-1' } } } },

@@ -64,15 +64,22 @@ function devices(state: State): Need[] {
           text: `${faultText(fault)} Look at it first.`,
           since: fault.since,
           severe: true,
-          href: '#/bench',
+          href: screenOf(device_id),
           decisions: remediesAt(one),
         },
       ]
     }
     if (state !== 'disconnected') return []
     const text = 'The device does not answer. Check its cable and its power; it reconnects by itself.'
-    return [{ id: `device ${device_id}`, title: `${device_id} is disconnected`, text, severe: true, href: '#/bench', decisions: [] }]
+    return [
+      { id: `device ${device_id}`, title: `${device_id} is disconnected`, text, severe: true, href: screenOf(device_id), decisions: [] },
+    ]
   })
+}
+
+/** Returns the address of the screen of a device. */
+export function screenOf(device_id: string): string {
+  return `#/devices/${encodeURIComponent(device_id)}`
 }
 
 /** Lists the devices to initialize together. Not those with a fault, which a person looks at first, and not reserved ones. */

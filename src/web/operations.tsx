@@ -91,9 +91,9 @@ export function asked(
   return refusalOf({ operation, asked: { path: { device_id: device.device_id }, body: {}, ...ifState(device) } })
 }
 
-/** A stop acts when it is pressed down. */
+/** A stop acts when it is pressed down. Its card shows it: no message covers the other buttons. */
 export function StopOne({ device_id, label }: { device_id: string; label: string }) {
-  const stop = () => void ask('stopDevice', { path: { device_id } })
+  const stop = () => void ask('stopDevice', { path: { device_id } }, { quiet: true })
   return (
     <button type="button" class="danger" onPointerDown={stop} onKeyDown={(event) => (event.key === 'Enter' || event.key === ' ') && stop()}>
       {label}
