@@ -12,10 +12,10 @@ import { FleetConfig } from './fleet.ts'
 import { Notify } from './notify.ts'
 
 /** Words that stand where a device's id would stand in the paths of the teachpoints, and those that JavaScript keeps for itself. */
-const takenIds = ['bulk', 'export', 'constructor', 'prototype', '__proto__']
+const takenIds = ['bulk', 'export', 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]
 export const DeviceId = v.pipe(
   Id,
-  v.check((id) => !takenIds.includes(id), 'this id would collide with a path of the API; take another'),
+  v.check((id) => !takenIds.includes(id), 'is a word that the API or JavaScript keeps for itself; take another'),
 )
 
 const TcpPort = Whole(1, 65535)
