@@ -104,7 +104,10 @@ export function App() {
   )
 }
 
-/** Shows the outcome of the last press until Escape, wherever the page is scrolled. The element always exists, because a screen reader announces only changes in an existing element. */
+/** How long a success is shown, ms: it covers what is below it. */
+const shown_ms = 10_000
+
+/** Shows the outcome of the last press, a refusal until Escape, wherever the page is scrolled. The element always exists, because a screen reader announces only changes in an existing element. */
 function Said() {
   useEffect(() => {
     const close = ({ key }: KeyboardEvent) => {
@@ -113,6 +116,12 @@ function Said() {
     addEventListener('keydown', close)
     return () => removeEventListener('keydown', close)
   }, [])
+  const said = notice.value
+  useEffect(() => {
+    if (!said || said.bad) return
+    const timer = setTimeout(() => (notice.value = undefined), shown_ms)
+    return () => clearTimeout(timer)
+  }, [said])
   return (
     <div class="said" role="status">
       {notice.value && (

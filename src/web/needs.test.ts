@@ -223,6 +223,23 @@ test('a fault and the thread that it holds are one thing, and what is possible c
   t.end()
 })
 
+test('the device that its error names is made ready before the device that the thread is at', (t) => {
+  const last_error = 'arm-1 was stopped during place; see that it is safe, then initialize it'
+  const at = { ...held, last_error, device: 'sealer-1', decisions: ['RETRY'], retry_on: [], retry_by: [], retry_by_if_off: [] }
+  const labels = (arm: string) => {
+    const [need] = needsOf(
+      stateOf({
+        thread: { t1: at },
+        device: { 'sealer-1': device('stopped', null), 'arm-1': { device_id: 'arm-1', state: arm, fault: null } },
+      }),
+    )
+    return [need?.title, ...need!.decisions.map(({ label, why }) => why ?? label)]
+  }
+  t.same(labels('stopped'), ['arm-1 was stopped: plate is held by an error', 'Initialize arm-1', 'arm-1 must be ready first.'])
+  t.same(labels('ready'), ['sealer-1 was stopped: plate is held by an error', 'Initialize sealer-1', 'sealer-1 must be ready first.'])
+  t.end()
+})
+
 test('a run on simulators offers nothing that would move the instrument of the same name', (t) => {
   const run = (run_mode: string) => ({ e1: { workflow_name: 'seal', run_mode, paused: null, ended_at: null } })
   const devices = { 'sealer-1': device('faulted', fault) }

@@ -68,7 +68,7 @@ function Done({ operations }: { operations: readonly Operation[] }) {
             <span class={one.result?.success === false ? 'bad' : undefined}>{sentence(one.text)}</span>
             <small>
               {clockTime(one.started, now.value / 1000)}
-              {one.ended !== null && `, ${duration(one.ended - one.started)}`} · <Asker operation={one} />
+              {one.ended !== null && one.ended - one.started >= 1 && `, ${duration(one.ended - one.started)}`} · <Asker operation={one} />
             </small>
           </li>
         ))}
