@@ -6,7 +6,7 @@ import { isDescribed, LastWords, Values } from './device_details.tsx'
 import { mostUsedFirst, remedyIn, takesNull, titled } from './forms.ts'
 import { KindIcon } from './kind_icon.tsx'
 import { LaterScreen, more } from './later.tsx'
-import { needsInitializing, screenOf } from './needs.ts'
+import { isSafe, needsInitializing, screenOf } from './needs.ts'
 import {
   asked,
   capabilities,
@@ -49,7 +49,8 @@ export function DeviceCard({ device }: { device: DeviceInfo }) {
   const can = capabilities.value[device_id]
   const { word, mark, tone } = deviceWords[its]
   const titleId = `device-${device_id}`
-  const model = can && name !== can.model ? `${name} · ${can.model}` : name
+  // Without a name of its own a device is called by its id.
+  const model = [...new Set([name, can?.model])].filter((words) => words && words !== device_id).join(' · ')
   return (
     <article class={`card ${tone}${isSilent(device) ? ' silent' : ''}`} aria-labelledby={titleId}>
       <header>
@@ -231,7 +232,7 @@ function hasFields({ params }: Operation): boolean {
 /** The buttons that make a device usable that is not initialized, was stopped or has a fault. */
 function NextSteps({ device, can, press }: CardProps & { press: Press }) {
   const { device_id, state: its } = device
-  const isNext = needsInitializing(device) || its === 'faulted'
+  const isNext = (needsInitializing(device) || its === 'faulted') && !isSafe(state.value)
   return (
     <>
       {isNext && <Act label="Initialize" kind="main" onPress={() => press(asked('initializeDevice', device))} />}

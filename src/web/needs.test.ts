@@ -25,6 +25,8 @@ test('devices that are stopped or not initialized are initialized together, and 
     uninitialized(stateOf({ device: all })).map(({ state }) => state),
     ['stopped', 'not_initialized'],
   )
+  const incident = { i: { detail: { safe_mode: true } } }
+  t.same(uninitialized(stateOf({ device: all, incident })), [], 'none in safe mode, which refuses it')
   t.end()
 })
 

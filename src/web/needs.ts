@@ -87,9 +87,17 @@ export function screenOf(device_id: string): string {
   return `#/devices/${encodeURIComponent(device_id)}`
 }
 
-/** Lists the devices to initialize together. Not those with a fault, which a person looks at first, and not reserved ones. */
-export function uninitialized({ device }: State): DeviceInfo[] {
-  return Object.values(device).filter((one) => needsInitializing(one) && !isLeased(one))
+/** Whether nothing may be moved before a person has acknowledged the incident of safe mode. */
+export function isSafe({ incident }: State): boolean {
+  return Object.values(incident).some(isSafeMode)
+}
+
+/**
+ * Lists the devices to initialize together. Not those with a fault, which a person looks at first, not reserved ones, and none in safe mode, in which an
+ * initialization is refused.
+ */
+export function uninitialized(state: State): DeviceInfo[] {
+  return isSafe(state) ? [] : Object.values(state.device).filter((one) => needsInitializing(one) && !isLeased(one))
 }
 
 function isLeased({ lock }: DeviceInfo): boolean {

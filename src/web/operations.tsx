@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetUsageResponse, ListPresetsResponse } from '../clients/ts/benchd.ts'
-import { needsInitializing } from './needs.ts'
+import { isSafe, needsInitializing } from './needs.ts'
 import { ask, bench, ifState, refusalOf, state } from './store.tsx'
 
 export type Operation = Capabilities['operations'][number]
@@ -69,6 +69,7 @@ export function usageOf(device_id: string): GetUsageResponse['usage'] {
 
 /** Returns why an operation cannot be started; undefined if it can. */
 export function whyNot(device: DeviceInfo): string | undefined {
+  if (isSafe(state.value)) return 'Acknowledge the safe mode first.'
   if (device.state === 'busy') return 'The device is busy.'
   if (device.state === 'faulted') return 'The device has a fault.'
   return needsInitializing(device) ? 'Initialize the device first.' : undefined
