@@ -132,7 +132,7 @@ test('the right parts of a device that has a wrong shape are checked all the sam
       '  time_scale must be at least 1, not 0',
       '  devices[0].name must be a text, not 5',
       '  devices[0].transport.kind must be one of …, not "serail"; did you mean "serial"?',
-      '  devices[1].device_id: must be 1 to 64 letters, digits, hyphens and underscores',
+      '  devices[1].device_id must be 1 to 64 letters, digits, hyphens and underscores',
       '  devices[3].on_restart must be one of …, not "stay"',
       '  devices[4] must be an object, not null',
       '  two devices are called shaker-1; give each an id of its own',
@@ -168,9 +168,9 @@ test('a device on a line may be behind a box on the network, unless its driver c
   for (const [wrong, message] of [
     [[at({ port: 0 })], /devices\[0\]\.transport\.port/],
     [[at({ port: 70_000 })], /devices\[0\]\.transport\.port/],
-    [[at({ host: 'tcp://box' })], /transport\.host: must be a name or an address, without a scheme or a port/],
+    [[at({ host: 'tcp://box' })], /transport\.host must be a name or an address, without a scheme or a port/],
     [[at({ host: '' })], /transport\.host/],
-    [[at({ host: '192.168.1.20x' })], /transport\.host: must be a name or an address/],
+    [[at({ host: '192.168.1.20x' })], /transport\.host must be a name or an address/],
     [[at({ path: '/dev/ttyS0' })], /there is no member devices\[0\]\.transport\.path/],
     [[{ ...at(), driver: 'vspin' }], /shaker-1: its driver changes the speed of the line while it talks, which a box .*"serial"/],
     [[{ ...at(), driver: 'gpio_shaker' }], /shaker-1: its transport must be \{"kind": "pins"\}/],
@@ -310,10 +310,10 @@ test('a range without anything in it is refused', async (t) => {
     return { ...device, settings: { ...device.settings, ...more } }
   }
   const cases: [object, RegExp][] = [
-    [shaking({ rpm: { min: 1000, max: 500 } }), /rpm\.min: must be at most rpm\.max/],
-    [shaking({ rpm: { min: 1000, max: 1500 }, full_scale_rpm: 800 }), /rpm\.min: must be at most full_scale_rpm/],
-    [sealer({}, { temperature: { min: 180, max: 100 } }), /temperature\.min: must be at most temperature\.max/],
-    [sealer({ part: 'mcp9808', address: 24 }, { temperature: { min: 150, max: 190 } }), /temperature\.min: must be 10 °C or more below/],
+    [shaking({ rpm: { min: 1000, max: 500 } }), /rpm\.min must be at most rpm\.max/],
+    [shaking({ rpm: { min: 1000, max: 1500 }, full_scale_rpm: 800 }), /rpm\.min must be at most full_scale_rpm/],
+    [sealer({}, { temperature: { min: 180, max: 100 } }), /temperature\.min must be at most temperature\.max/],
+    [sealer({ part: 'mcp9808', address: 24 }, { temperature: { min: 150, max: 190 } }), /temperature\.min must be 10 °C or more below/],
   ]
   for (const [device, message] of cases) await t.rejects(config({ devices: [device] }), { code: 'config', message })
 })

@@ -52,7 +52,7 @@ type Outstanding<Frame, Question> = {
 }
 
 /** The end of a sentence about an instrument with unexpected answers, with the next step. */
-export const unlikeDriver = 'not as this driver expects; see that the baud rate of its port is right, and that the driver is'
+export const unlikeDriver = 'not as this driver expects; see that the baud rate of its port and the driver are right'
 
 /** The sentence for an instrument whose bytes never form an answer. */
 export const strange = `it speaks, but ${unlikeDriver}`

@@ -61,7 +61,8 @@ export function button(within: Page | Locator, name: string): Locator {
 
 /** The button of a card that would move the device: of one that is ready its first operation, of any other *Initialize*. */
 export function motionButton(card: Locator): Locator {
-  return card.getByRole('button', { name: /^(Initialize|Shake)$/ })
+  // The operations that were used most stand in front, whichever these are.
+  return card.getByRole('button', { name: /^(Initialize|Shake|Lock plate|Unlock plate|Set temperature)$/ }).first()
 }
 
 /** Opens the form of an operation of a device, from its card or from the menu of the card, and returns the sheet. */

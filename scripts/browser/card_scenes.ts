@@ -38,6 +38,7 @@ export const cardChecks: Record<string, Check> = {
     assert.deepEqual(await valuesOf(seal), ['165', '2.5'], 'as another client has used them')
     await page.keyboard.press('Escape')
     await seal.waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Seal', 'the button has the focus again')
     await bench.ask('POST', '/api/devices/sealer-1/set_temperature', { temperature: null })
     await sealer.getByText(/target|Heating to/).waitFor({ state: 'detached' })
     const warm = await openForm(page, 'sealer-1', 'Set temperature')
@@ -91,6 +92,20 @@ export const cardChecks: Record<string, Check> = {
     await button(other, 'Delete night').click()
     await button(other, 'Delete night').waitFor({ state: 'detached' })
     assert.deepEqual((await bench.ask('GET', '/api/devices/shaker-1/presets')).presets, [])
+  },
+
+  async 'a success covers what is below it for some seconds only, a refusal until somebody has read it'(bench) {
+    const page = await bench.open('/#/system', { prepare: (page) => page.clock.install() })
+    const said = page.getByRole('status').locator('.notice')
+    await button(page, 'Reload the configuration').click()
+    await said.waitFor()
+    await page.clock.runFor(11_000)
+    await said.waitFor({ state: 'detached' })
+    await page.route('**/api/system/reload', (route) => route.fulfill({ status: 409, json: { detail: 'not now' } }))
+    await button(page, 'Reload the configuration').click()
+    await said.waitFor()
+    await page.clock.runFor(60_000)
+    await page.getByText('Not now.').waitFor()
   },
 
   async 'a failure that somebody has solved is one grey line that says by whom, and all are acknowledged together'(bench) {

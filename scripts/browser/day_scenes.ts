@@ -67,6 +67,7 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'Release shaker-1').click()
     await button(page, 'Reserve shaker-1').waitFor()
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'shaker-1', exact: true }).waitFor({ state: 'detached' })
     assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'More of shaker-1', 'the menu gives the focus back')
     await goTo(page, 'teach')
     await page.getByLabel('New teachpoint').fill('pad_day')

@@ -25,11 +25,12 @@ export const deviceChecks: Record<string, Check> = {
 
   async 'a device says what it did and for whom, what it can do, and what went over the wire'(bench) {
     await readyShaker(bench)
-    await bench.ask('POST', '/api/devices/shaker-1/lock_plate')
+    const headers = { 'X-API-Key': bench.api_key, 'X-Operator': 'Berta' }
+    await fetch(`${bench.url}/api/devices/shaker-1/lock_plate`, { method: 'POST', headers })
     const page = await bench.open('/#/devices/shaker-1')
     const screen = page.getByRole('region', { name: 'Device shaker-1' })
     await screen.getByRole('list', { name: 'Operations of the last day' }).getByText('Locked the plate in shaker-1.').first().waitFor()
-    await seen(screen, /by the demo/)
+    await seen(screen, /by the demo, said to be Berta/)
     await screen.getByText(/200 to 3000 rpm, in steps of 1 rpm/).waitFor()
     await screen.getByText(/It locks the plate\. It heats\./).waitFor()
     await screen.getByText('Messages between the service and the device').click()
@@ -135,6 +136,11 @@ export const deviceChecks: Record<string, Check> = {
     await page.getByText(/Heater replaced\./).waitFor()
     await page.getByLabel('Upload a photo').setInputFiles({ name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('no picture') })
     await page.getByText('notes.png is no picture that this browser can read.').waitFor()
+    const half = { method: 'PUT', headers: { 'X-API-Key': bench.api_key }, body: png.subarray(0, 20) }
+    await fetch(`${bench.url}/api/devices/sealer-1/photo`, half)
+    await page.reload()
+    await page.getByText('This browser cannot show the photo.').waitFor()
+    await pressTwice(page, 'Delete the photo')
     await page.getByLabel('Upload a photo').setInputFiles({ name: 'sealer.png', mimeType: 'image/png', buffer: png })
     await page.getByRole('img', { name: 'Photo of sealer-1' }).waitFor()
     const next = await bench.open('/#/devices/sealer-1')

@@ -1,5 +1,6 @@
 // Trouble of a real service, seen on the page: safe mode, and a disk that is full.
 
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
@@ -12,9 +13,13 @@ export const serviceChecks: Record<string, Check> = {
     const page = await bench.open('/')
     const need = needOf(page, /Safe mode/)
     await need.getByText(/started with --safe/).waitFor()
-    const initialize = card(page, 'shaker-1').getByRole('button', { name: 'Initialize' })
-    await initialize.click()
-    await page.getByText(/safe mode.*“Acknowledge”/i).waitFor()
+    // Nothing is offered that is refused.
+    const initialize = page.getByRole('button', { name: /^Initialize/ })
+    assert.equal(await initialize.count(), 0)
+    await card(page, 'shaker-1').getByRole('button', { name: 'More of shaker-1' }).click()
+    await page.getByRole('dialog').getByText('Acknowledge the safe mode first.').waitFor()
+    assert.equal(await initialize.count(), 0)
+    await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'STOP ALL' }).click()
     await page.getByText(answered).waitFor()
     await holdToContinue(page)

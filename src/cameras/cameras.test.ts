@@ -93,6 +93,24 @@ test('a camera that is too slow is given up after two seconds, and asked again l
   await t.rejects(second, { message: /the service is stopping/ })
 })
 
+test('a picture that has arrived in part when the time is over is no picture, also without a length', async (t) => {
+  let arrived = () => {}
+  const here = new Promise<void>((resolve) => {
+    arrived = resolve
+  })
+  const { cameras, network } = await cameraOf(t, ({ socket }) => {
+    socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n')
+    socket.write(jpeg.subarray(0, 100), () => arrived())
+  })
+  const picture = cameras.picture('deck')
+  picture.catch(() => undefined)
+  await here
+  // The bytes are in the process before its next turns.
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+  await network.advance(2000)
+  await t.rejects(picture, { code: 'no_reply', message: /the camera deck has sent no whole picture within 2 s/ })
+})
+
 test('a port where nobody listens is told', async (t) => {
   const { cameras, server } = await cameraOf(t, () => undefined)
   server.close()

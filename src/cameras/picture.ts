@@ -38,6 +38,8 @@ export async function pictureFrom(url: string, { clock, closing, lookup }: Aroun
       throw new LabError('no_reply', `answered ${statusCode}, a redirect: configure the address that it leads to`)
     if (statusCode !== 200) throw new LabError('no_reply', `answered ${statusCode}`)
     const bytes = await bodyOf(answer)
+    // Without a length, Node takes the bytes before its own `destroy` for a whole body.
+    if (why !== undefined) throw new LabError('no_reply', why)
     const media_type = pictureTypeOf(bytes)
     if (!media_type) throw new LabError('no_reply', 'sends no JPEG, PNG or WebP: configure the address of a still picture')
     return { bytes, media_type, taken_at: Date.now() / 1000 }

@@ -102,7 +102,7 @@ export async function toldBy(device: Parameters<typeof askWhoItIs>[0], ask = ask
   } catch (error) {
     return {
       identity: null,
-      words: `it was asked who it is, and: ${messageOf(error)}`,
+      words: `the instrument did not say who it is: ${messageOf(error)}`,
       fitting: error instanceof WrongInstrument ? error.fitting : undefined,
     }
   }

@@ -12,17 +12,20 @@ import { FleetConfig } from './fleet.ts'
 import { Notify } from './notify.ts'
 
 /** Words that stand where a device's id would stand in the paths of the teachpoints, and those that JavaScript keeps for itself. */
-const takenIds = ['bulk', 'export', 'constructor', 'prototype', '__proto__']
+const takenIds = ['bulk', 'export', 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]
 export const DeviceId = v.pipe(
   Id,
-  v.check((id) => !takenIds.includes(id), 'this id would collide with a path of the API; take another'),
+  v.check((id) => !takenIds.includes(id), 'is a word that the API or JavaScript keeps for itself; take another'),
 )
 
 const TcpPort = Whole(1, 65535)
 
 export const SerialTransport = v.strictObject({
   kind: v.literal('serial'),
-  path: described(v.pipe(v.string(), v.nonEmpty()), 'The port, best by its name below /dev/serial/by-id'),
+  path: described(
+    v.pipe(v.string(), v.nonEmpty(), v.regex(/^\P{Cc}*$/u, 'must have no control character')),
+    'The port, best by its name below /dev/serial/by-id',
+  ),
 })
 export const TcpTransport = v.strictObject({
   kind: v.literal('tcp'),

@@ -103,11 +103,11 @@ const mistakes: [what: string, change: (file: Loose) => void, sentence: RegExp][
     (file) => Object.assign(file.benches.prep, { url: 'http://pi-1', fingerprint: 'AB'.repeat(32) }),
     /benches\.prep: an address that begins with http:\/\/ has no certificate/,
   ],
-  ['half a certificate', (file) => (file.benches.prep.fingerprint = 'AB:CD'), /benches\.prep\.fingerprint: must be the SHA-256/],
+  ['half a certificate', (file) => (file.benches.prep.fingerprint = 'AB:CD'), /benches\.prep\.fingerprint must be the SHA-256/],
   [
     'a password in an address',
     (file) => (file.benches.prep.url = 'https://ann:sesame-1@pi-1'),
-    /^(?!.*sesame).*benches\.prep\.url: must be an address/,
+    /^(?!.*sesame).*benches\.prep\.url must be an address/,
   ],
   [
     'a bench whose address nobody tells',
@@ -122,7 +122,7 @@ const mistakes: [what: string, change: (file: Loose) => void, sentence: RegExp][
   [
     'a database of another kind',
     (file) => (file.database = 'mysql://ann:sesame-1@x'),
-    /^(?!.*sesame).*database: must be an address like postgresql:/,
+    /^(?!.*sesame).*database must be an address like postgresql:/,
   ],
 ]
 

@@ -23,6 +23,7 @@ export const NoteText = described(
 export const DeviceNote = v.strictObject({
   text: NoteText,
   by: described(v.string(), 'The name of the key'),
+  operator: v.optional(described(v.string(), 'The name that the person gave as X-Operator; absent without one. Nobody has checked it')),
   at: described(v.number(), 'Unix time', 's'),
 })
 export type DeviceNote = v.InferOutput<typeof DeviceNote>

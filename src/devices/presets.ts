@@ -53,7 +53,8 @@ export class Presets {
       const ofOperation = presets.filter((one) => one.device_id === device_id && one.operation === operation)
       const full =
         ofOperation.length >= mostPresets ? `${operation} of ${device_id}` : presets.length >= mostInAll ? 'the bench' : undefined
-      if (full) throw new LabError('conflict', `${full} has as many presets as it may have; delete one first`)
+      if (full)
+        throw new LabError('conflict', `${full} has as many presets as it may have; delete one first: DELETE ${pathOf(preset)}/{preset}`)
       return { presets: [...presets, preset] }
     })
   }
@@ -63,10 +64,17 @@ export class Presets {
     await this.#file.change(({ presets }) => {
       const left = presets.filter((one) => !isOf(key)(one))
       if (left.length === presets.length)
-        throw new LabError('not_found', `${key.operation} of ${key.device_id} has no preset ${JSON.stringify(key.name)}`)
+        throw new LabError(
+          'not_found',
+          `${key.operation} of ${key.device_id} has no preset ${JSON.stringify(key.name)}; GET /api/devices/${key.device_id}/presets lists them`,
+        )
       return { presets: left }
     })
   }
+}
+
+function pathOf({ device_id, operation }: Preset): string {
+  return `/api/devices/${device_id}/presets/${operation}`
 }
 
 function isOf({ device_id, operation, name }: Key): (preset: Preset) => boolean {

@@ -60,6 +60,7 @@ test('a bad name is refused with a sentence, and nothing is done; a stop is neve
   }
   t.equal((await bench.ask('POST', `${shaker}/initialize`, { headers: named('n'.repeat(64)) })).status, 200)
   t.equal((await bench.ask('POST', `${shaker}/lock_plate`, { headers: { 'X-Operator': '  ' } })).status, 200, 'an empty name is none')
+  t.equal((await bench.ask('POST', `${shaker}/initialize`, { headers: named('\u200b\ufeff') })).status, 200, 'so is an invisible one')
   const { entries } = await newest(bench)
   t.notOk(JSON.stringify(entries).includes(long), 'a refused name is not kept')
   t.notOk('operator' in entries.at(-1)!)

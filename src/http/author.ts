@@ -3,6 +3,7 @@
 import { LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import type { Author } from '../kit/author.ts'
+import { lookOf } from '../kit/name.ts'
 import type { Exchange, Route } from './contract.ts'
 import { headerOf } from './headers.ts'
 
@@ -23,7 +24,7 @@ export function operatorOf({ scope }: Pick<Route, 'scope'>, c: Exchange): string
   const header = headerOf(c, operatorHeader.toLowerCase())
   if (header === undefined) return undefined
   const name = decoded(header)
-  if (name === '') return undefined
+  if (name !== undefined && lookOf(name) === '') return undefined
   if (name !== undefined && [...name].length <= longestOperator && !hidden.test(name)) return withoutSecrets(name)
   if (scope === 'any') return undefined
   throw new LabError(

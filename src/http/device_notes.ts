@@ -6,6 +6,7 @@ import { OperationResult } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
+import { authorOf } from './author.ts'
 import { fileIn } from './body.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { answerHeaders } from './open_stream.ts'
@@ -53,7 +54,7 @@ export const deviceNoteRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle({ rooms, c, param, body }) {
       const { device_id } = rooms.registry.find(param('device_id'))
-      const note = { text: body().text, by: c.get('principal').name, at: Date.now() / 1000 }
+      const note = { text: body().text, ...authorOf(c), at: Date.now() / 1000 }
       await rooms.notes.set(device_id, note)
       return json(note)
     },

@@ -105,7 +105,7 @@ test('a port that answers nothing, or otherwise, is told, and adding does not de
   t.match((await ask('POST', '/api/drivers/bioshake/identify', { transport })).body, {
     identity: null,
     is_wrong: false,
-    message: /^it was asked who it is, and: /,
+    message: /^the instrument did not say who it is: /,
   })
   const gone = await ask('POST', '/api/drivers/bioshake/identify', { transport: { kind: 'serial', path: '/dev/ttyUSB99' } })
   t.match(gone, { status: 200, body: { identity: null, message: /ttyUSB99/ } })
@@ -121,10 +121,13 @@ test('what would be wrong is refused, and the file stays', async (t) => {
   isRefusal(t, await add(shaker, 'operate'), 403, 'forbidden')
   isRefusal(t, await ask('POST', '/api/drivers/bioshake/identify', { transport }, 'operate'), 403, 'forbidden')
   isRefusal(t, await add({ ...shaker, device_id: 'sealer-1' }), 409, 'exists')
-  isRefusal(t, await add({ ...shaker, device_id: 'export' }), 400, 'invalid')
+  for (const device_id of ['export', 'constructor', 'toString', 'valueOf'])
+    isRefusal(t, await add({ ...shaker, device_id }), 400, 'invalid')
   isRefusal(t, await add({ ...shaker, driver: 'bridge' }), 400, 'invalid')
   isRefusal(t, await add({ ...shaker, transport: { kind: 'serial', path: '/etc/passwd' } }), 400, 'invalid')
   isRefusal(t, await add({ ...shaker, transport: { kind: 'serial', path: '/dev/../etc/passwd' } }), 400, 'invalid')
+  // The system ends a path at a NUL: such a path would be another name of a port that is in use.
+  isRefusal(t, await add({ ...shaker, transport: { kind: 'serial', path: `${transport.path}\0x` } }), 400, 'invalid')
   isRefusal(t, await add({ ...shaker, settings: { model: 'none' } }), 400, 'invalid')
   isRefusal(t, await add({ device_id: 'shaker-1', driver: 'bioshake' }), 400, 'invalid')
   isRefusal(t, await ask('POST', '/api/drivers/nobody/identify', { transport }), 404, 'not_found')

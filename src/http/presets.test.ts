@@ -41,6 +41,11 @@ test('a preset is refused for an unknown device or operation, with long paramete
   t.equal(await put(`${presets}/shake/a`, { note: 'x'.repeat(4096) }), 400)
   for (let n = 0; n < mostPresets; n++) t.equal(await put(`${presets}/shake/n${n}`), 200)
   t.equal(await put(`${presets}/shake/one-more`), 409)
+  const told = async (method: string, name: string) => (await ask(method, `${presets}/shake/${name}`, { json: { params: {} } })).text
+  t.match(await told('PUT', 'one-more'), `DELETE ${presets}/shake/{preset}`)
+  t.match(await told('PUT', 'x'.repeat(129)), 'the path: preset must be 1 to 128 characters')
+  const gone = await ask('DELETE', `${presets}/shake/nobody`)
+  t.match(gone.text, `GET ${presets}`)
   t.equal(await put(`${presets}/shake/n0`, { speed: 1 }), 200, 'one that is there is replaced')
   t.equal(await put(`${presets}/lock_plate/n0`), 200, 'another operation has room')
 })

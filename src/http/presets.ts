@@ -14,6 +14,8 @@ const route = routesOf<Rooms>('devices')
 
 const path = '/api/devices/:device_id/presets'
 
+const PresetPath = v.strictObject({ preset: Name })
+
 export const presetRoutes: Route<Rooms>[] = [
   route('GET', path, {
     operation_id: 'listPresets',
@@ -36,7 +38,8 @@ export const presetRoutes: Route<Rooms>[] = [
       const { device_id, abilities } = rooms.registry.find(param('device_id'))
       const operation = param('operation')
       abilities.mustKnow(operation)
-      const preset = { device_id, operation, name: checked(Name, param('preset'), 'the name'), params: body().params }
+      const { preset: name } = checked(PresetPath, { preset: param('preset') }, 'the path')
+      const preset = { device_id, operation, name, params: body().params }
       await rooms.presets.put(preset)
       return json(preset)
     },

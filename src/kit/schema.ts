@@ -124,7 +124,7 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   if (issue.kind === 'schema')
     return `${place} must be ${expectation(issue.expected)}, not ${inWords(issue.received).slice(0, 80)}${didYouMean(String(issue.input), wordsOf(issue))}`
   const bound = issue.message.startsWith('Invalid') ? bounds[issue.type] : undefined
-  return bound ? `${place} must ${bound(issue)}` : `${place}: ${issue.message}`
+  return bound ? `${place} must ${bound(issue)}` : `${place}${/^(must|is|has) /.test(issue.message) ? '' : ':'} ${issue.message}`
 }
 
 const bounds: Readonly<Record<string, (issue: v.BaseIssue<unknown>) => string>> = {

@@ -107,7 +107,10 @@ export function App() {
   )
 }
 
-/** Shows the outcome of the last press until Escape, wherever the page is scrolled. The element always exists, because a screen reader announces only changes in an existing element. */
+/** How long a success is shown, ms: it covers what is below it. */
+const shown_ms = 10_000
+
+/** Shows the outcome of the last press, a refusal until Escape, wherever the page is scrolled. The element always exists, because a screen reader announces only changes in an existing element. */
 function Said() {
   const bar = useRef<HTMLDivElement>(null)
   useEffect(() => uncover(bar.current), [notice.value])
@@ -118,6 +121,12 @@ function Said() {
     addEventListener('keydown', close)
     return () => removeEventListener('keydown', close)
   }, [])
+  const said = notice.value
+  useEffect(() => {
+    if (!said || said.bad) return
+    const timer = setTimeout(() => (notice.value = undefined), shown_ms)
+    return () => clearTimeout(timer)
+  }, [said])
   return (
     <div class="said" role="status" ref={bar}>
       {notice.value && (

@@ -6,7 +6,7 @@ import { isDescribed, LastWords, Values } from './device_details.tsx'
 import { mostUsedFirst, remedyIn, takesNull, titled } from './forms.ts'
 import { KindIcon } from './kind_icon.tsx'
 import { LaterScreen, more } from './later.tsx'
-import { needsInitializing } from './needs.ts'
+import { isSafe, needsInitializing, screenOf } from './needs.ts'
 import {
   asked,
   capabilities,
@@ -49,12 +49,13 @@ export function DeviceCard({ device }: { device: DeviceInfo }) {
   const can = capabilities.value[device_id]
   const { word, mark, tone } = deviceWords[its]
   const titleId = `device-${device_id}`
-  const model = can && name !== can.model ? `${name} · ${can.model}` : name
+  // Without a name of its own a device is called by its id.
+  const model = [...new Set([name, can?.model])].filter((words) => words && words !== device_id).join(' · ')
   return (
     <article class={`card ${tone}${isSilent(device) ? ' silent' : ''}`} aria-labelledby={titleId}>
       <header>
         <KindIcon device={device} />
-        <a href={`#/devices/${encodeURIComponent(device_id)}`}>
+        <a href={screenOf(device_id)}>
           <h2 id={titleId}>{device_id}</h2>{' '}
           <span class={`state ${tone}`}>
             <span aria-hidden="true">{mark}</span> <span>{word}</span>
@@ -97,12 +98,11 @@ function Progress({ device }: { device: DeviceInfo }) {
   const left = Math.max(0, heating_s, (end - ticks.value) / 1000)
   const whole = Math.max(1, now.value / 1000 + left - operation.started)
   const done = operation.progress?.fraction ?? Math.min(1, Math.max(0, 1 - left / whole))
-  const time = operation.ending ? 'ends early' : left > 0 ? `about ${duration(left)} left` : 'should end now'
+  const time = operation.ending ? 'ends early' : phase && !heating_s ? '' : left > 0 ? `about ${duration(left)} left` : 'should end now'
   return (
     <>
       <p class="progress">
-        <strong>{titled(operation.name)}</strong> {phase && `${phase}, `}
-        {time}
+        <strong>{titled(operation.name)}</strong> {[phase, time].filter(Boolean).join(', ')}
         <progress max="1" value={done} aria-label={`${titled(operation.name)}, part that is done`} />
       </p>
       {operation.progress?.message && <p class="hint long">{operation.progress.message}</p>}
@@ -168,8 +168,9 @@ function Controls({ device, can }: CardProps) {
   const isRefused = refused.value?.shown === shown
   const operations = mostUsedFirst(startable(can), usageOf(device_id))
   const isFree = whyNot(device) === undefined
+  // The button is not disabled while its form is fetched: it gets the focus back.
   const begin = (operation: Operation) =>
-    hasFields(operation) ? openForm(device_id, operation.name) : press(startOperation(device, operation.name, {}))
+    hasFields(operation) ? void openForm(device_id, operation.name) : press(startOperation(device, operation.name, {}))
   const outcome = outcomeOf(device)
   const remedy = isFree && !running && outcome?.isBad ? remedyIn(`${last_operation?.detail}`, operations) : undefined
   const useful = operations.filter((one) => one !== remedy && !isDone(one, device))
@@ -231,7 +232,7 @@ function hasFields({ params }: Operation): boolean {
 /** The buttons that make a device usable that is not initialized, was stopped or has a fault. */
 function NextSteps({ device, can, press }: CardProps & { press: Press }) {
   const { device_id, state: its } = device
-  const isNext = needsInitializing(device) || its === 'faulted'
+  const isNext = (needsInitializing(device) || its === 'faulted') && !isSafe(state.value)
   return (
     <>
       {isNext && <Act label="Initialize" kind="main" onPress={() => press(asked('initializeDevice', device))} />}

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { Capabilities, DeviceInfo } from '../clients/ts/benchd.ts'
 import { pageOwner } from './arm_state.ts'
 import { bodyOf, type Field, fieldsOf, targetsOf, titled } from './forms.ts'
+import { isSafe } from './needs.ts'
 import { asked, type Operation, opened, type Press, presets, readPresets, StopOne, startOperation, usageOf, whyNot } from './operations.tsx'
 import { Act, Form, initialOf } from './parts.tsx'
 import { Sheet } from './sheet.tsx'
@@ -29,7 +30,7 @@ export function Menu({ device, operations, press, begin }: MenuProps) {
           operations.map((operation) => (
             <Act key={operation.name} label={titled(operation.name)} onPress={closing(() => begin(operation))} />
           ))}
-        {!running && <Act label="Initialize" onPress={closing(() => press(asked('initializeDevice', device)))} />}
+        {!running && !isSafe(state.value) && <Act label="Initialize" onPress={closing(() => press(asked('initializeDevice', device)))} />}
         {!running && <Lease device={device} />}
         <StopOne device_id={device_id} label={`Stop ${device_id}`} />
       </div>

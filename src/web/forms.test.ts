@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { bodyOf, fieldsOf, mostUsedFirst, remedyIn, takesNull, targetsOf, titled } from './forms.ts'
+import { bodyOf, fieldsOf, mostUsedFirst, remedyIn, stepped, takesNull, targetsOf, titled } from './forms.ts'
 
 const params = {
   type: 'object',
@@ -98,5 +98,15 @@ test('the remedy that a refusal names is an operation without parameters that th
 
 test('names are titles', (t) => {
   t.equal(titled('lock_plate'), 'Lock plate')
+  t.end()
+})
+
+test('a step begins with what is typed, also with a comma, and with the least value where no number is typed', (t) => {
+  const limits = { min: 50, max: 200, step: 0.1 }
+  t.equal(stepped('165,5', 1, limits), '165.6')
+  t.equal(stepped('165.5', -1, limits), '165.4')
+  for (const none of ['', ' ', 'hot', '1e999']) t.equal(stepped(none, 1, limits), '50')
+  t.equal(stepped('200', 1, limits), '200')
+  t.equal(stepped('7', 1, {}), '8')
   t.end()
 })

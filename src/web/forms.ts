@@ -135,6 +135,22 @@ function filledIn({ label, kind, min, max, values }: Field, text: string): unkno
   return value
 }
 
+/** Returns what is typed after a step down or up, within the limits: the least value where no number is typed. */
+export function stepped(typed: string, sign: 1 | -1, { min, max, step = stepFor(min, max) }: Pick<Field, 'min' | 'max' | 'step'>): string {
+  const value = typed.trim() === '' ? Number.NaN : Number(typed.replace(',', '.'))
+  const from = Number.isFinite(value) ? value + sign * step : (min ?? 0)
+  const next = Math.min(max ?? Number.POSITIVE_INFINITY, Math.max(min ?? Number.NEGATIVE_INFINITY, from))
+  return String(Number(next.toFixed(6)))
+}
+
+/** Returns a step that divides the range by about fifty. */
+function stepFor(min: number | undefined, max: number | undefined): number {
+  if (min === undefined || max === undefined) return 1
+  const rough = (max - min) / 50
+  const power = 10 ** Math.floor(Math.log10(rough || 1))
+  return [1, 2, 5, 10].map((n) => n * power).find((one) => one >= rough) ?? 1
+}
+
 /** Makes the label of a variable, with the unit at the end of its description, as in `Of the shaker, in rpm`. */
 export function variableLabel(name: string, description: string | undefined): string {
   const [, unit] = /,? in ([^\s,.]{1,8})\.?$/.exec(description ?? '') ?? []

@@ -25,13 +25,20 @@ test('devices that are stopped or not initialized are initialized together, and 
     uninitialized(stateOf({ device: all })).map(({ state }) => state),
     ['stopped', 'not_initialized'],
   )
+  const incident = { i: { detail: { safe_mode: true } } }
+  t.same(uninitialized(stateOf({ device: all, incident })), [], 'none in safe mode, which refuses it')
   t.end()
 })
 
 test('a fault says what happened, that it may still move, and how it is cleared', (t) => {
   const [need, ...others] = needsOf(stateOf({ device: { 'sealer-1': device('faulted', fault) } }))
   t.same(others, [])
-  t.match(need, { title: 'Fault on sealer-1', severe: true, text: 'the lid is open. It may still be moving. Look at it first.' })
+  t.match(need, {
+    title: 'Fault on sealer-1',
+    severe: true,
+    href: '#/devices/sealer-1',
+    text: 'the lid is open. It may still be moving. Look at it first.',
+  })
   t.match(need?.decisions, [
     { label: 'Initialize sealer-1', request: { operation: 'initializeDevice', asked: { headers: { 'If-State': 'faulted' } } } },
     { label: 'Clear fault', request: { operation: 'clearDeviceFault', asked: { path: { device_id: 'sealer-1' } } } },
@@ -215,6 +222,23 @@ test('a fault and the thread that it holds are one thing, and what is possible c
   t.same(labels('ready', null), ['plate is held by an error', 'Retry', 'Continue', 'Abort thread'])
   const [need] = needsOf(stateOf({ thread: { t1: at } }))
   t.match(need?.decisions[0]?.request, { asked: { headers: { 'If-State': 'PAUSED' } } }, 'for the state that was shown')
+  t.end()
+})
+
+test('the device that its error names is made ready before the device that the thread is at', (t) => {
+  const last_error = 'arm-1 was stopped during place; see that it is safe, then initialize it'
+  const at = { ...held, last_error, device: 'sealer-1', decisions: ['RETRY'], retry_on: [], retry_by: [], retry_by_if_off: [] }
+  const labels = (arm: string) => {
+    const [need] = needsOf(
+      stateOf({
+        thread: { t1: at },
+        device: { 'sealer-1': device('stopped', null), 'arm-1': { device_id: 'arm-1', state: arm, fault: null } },
+      }),
+    )
+    return [need?.title, ...need!.decisions.map(({ label, why }) => why ?? label)]
+  }
+  t.same(labels('stopped'), ['arm-1 was stopped: plate is held by an error', 'Initialize arm-1', 'arm-1 must be ready first.'])
+  t.same(labels('ready'), ['sealer-1 was stopped: plate is held by an error', 'Initialize sealer-1', 'sealer-1 must be ready first.'])
   t.end()
 })
 

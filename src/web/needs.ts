@@ -45,9 +45,14 @@ function safeMode({ incident }: State): Need[] {
     .map((one) => ({ ...incidentNeed(one), title: 'Safe mode', decisions: [acknowledge(one, 'Devices may be moved again.')] }))
 }
 
-/** Returns the instrument that a thread is at; undefined for a run on simulators, whose devices the page does not know. */
-function instrumentOf({ device: at, execution_id }: Thread, { device, run }: State): DeviceInfo | undefined {
-  return at && (run[execution_id]?.run_mode ?? 'LIVE') === 'LIVE' ? device[at] : undefined
+/**
+ * Returns the instrument that holds a thread: the one that its error begins with while that has a fault or is stopped, such as an arm, else the one that the
+ * thread is at. Undefined for a run on simulators, whose devices the page does not know.
+ */
+function instrumentOf({ device: at, last_error, execution_id }: Thread, { device, run }: State): DeviceInfo | undefined {
+  if ((run[execution_id]?.run_mode ?? 'LIVE') !== 'LIVE') return undefined
+  const failed = device[/^[\w-]*/.exec(last_error ?? '')![0]]
+  return failed && latched.has(failed.state) ? failed : at ? device[at] : undefined
 }
 
 function devices(state: State): Need[] {
@@ -64,20 +69,35 @@ function devices(state: State): Need[] {
           text: `${faultText(fault)} Look at it first.`,
           since: fault.since,
           severe: true,
-          href: '#/bench',
+          href: screenOf(device_id),
           decisions: remediesAt(one),
         },
       ]
     }
     if (state !== 'disconnected') return []
     const text = 'The device does not answer. Check its cable and its power; it reconnects by itself.'
-    return [{ id: `device ${device_id}`, title: `${device_id} is disconnected`, text, severe: true, href: '#/bench', decisions: [] }]
+    return [
+      { id: `device ${device_id}`, title: `${device_id} is disconnected`, text, severe: true, href: screenOf(device_id), decisions: [] },
+    ]
   })
 }
 
-/** Lists the devices to initialize together. Not those with a fault, which a person looks at first, and not reserved ones. */
-export function uninitialized({ device }: State): DeviceInfo[] {
-  return Object.values(device).filter((one) => needsInitializing(one) && !isLeased(one))
+/** Returns the address of the screen of a device. */
+export function screenOf(device_id: string): string {
+  return `#/devices/${encodeURIComponent(device_id)}`
+}
+
+/** Whether nothing may be moved before a person has acknowledged the incident of safe mode. */
+export function isSafe({ incident }: State): boolean {
+  return Object.values(incident).some(isSafeMode)
+}
+
+/**
+ * Lists the devices to initialize together. Not those with a fault, which a person looks at first, not reserved ones, and none in safe mode, in which an
+ * initialization is refused.
+ */
+export function uninitialized(state: State): DeviceInfo[] {
+  return isSafe(state) ? [] : Object.values(state.device).filter((one) => needsInitializing(one) && !isLeased(one))
 }
 
 function isLeased({ lock }: DeviceInfo): boolean {
@@ -128,7 +148,7 @@ function threads(state: State): Need[] {
   )
   return Object.values(thread).flatMap((one): Need[] => {
     if (tasked.has(one.thread_id)) return []
-    const { thread_id, thread_name, execution_id, status, decisions, since, position, waiting, device: at } = one
+    const { thread_id, thread_name, execution_id, status, decisions, since, position, waiting } = one
     const href = `#/runs/${execution_id}`
     const where = run[execution_id] ? ` in ${run[execution_id].workflow_name}` : ''
     const plate = one.labware?.name ?? 'the labware'
@@ -162,7 +182,8 @@ function threads(state: State): Need[] {
       }))
       const stands = position ? ` ${plate} stands at ${position}.` : ''
       const text = `${sentence(waiting?.what ?? one.last_error ?? 'An action failed')}${stands}`
-      const because = its?.state === 'faulted' ? `Fault on ${at}: ` : its?.state === 'stopped' ? `${at} was stopped: ` : ''
+      const because =
+        its?.state === 'faulted' ? `Fault on ${its.device_id}: ` : its?.state === 'stopped' ? `${its.device_id} was stopped: ` : ''
       return [
         {
           id: `thread ${thread_id}`,

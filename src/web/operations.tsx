@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetUsageResponse, ListPresetsResponse } from '../clients/ts/benchd.ts'
-import { needsInitializing } from './needs.ts'
+import { isSafe, needsInitializing } from './needs.ts'
 import { ask, bench, ifState, refusalOf, state } from './store.tsx'
 
 export type Operation = Capabilities['operations'][number]
@@ -69,6 +69,7 @@ export function usageOf(device_id: string): GetUsageResponse['usage'] {
 
 /** Returns why an operation cannot be started; undefined if it can. */
 export function whyNot(device: DeviceInfo): string | undefined {
+  if (isSafe(state.value)) return 'Acknowledge the safe mode first.'
   if (device.state === 'busy') return 'The device is busy.'
   if (device.state === 'faulted') return 'The device has a fault.'
   return needsInitializing(device) ? 'Initialize the device first.' : undefined
@@ -91,9 +92,9 @@ export function asked(
   return refusalOf({ operation, asked: { path: { device_id: device.device_id }, body: {}, ...ifState(device) } })
 }
 
-/** A stop acts when it is pressed down. */
+/** A stop acts when it is pressed down. Its card shows it: no message covers the other buttons. */
 export function StopOne({ device_id, label }: { device_id: string; label: string }) {
-  const stop = () => void ask('stopDevice', { path: { device_id } })
+  const stop = () => void ask('stopDevice', { path: { device_id } }, { quiet: true })
   return (
     <button type="button" class="danger" onPointerDown={stop} onKeyDown={(event) => (event.key === 'Enter' || event.key === ' ') && stop()}>
       {label}

@@ -4,7 +4,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Operations } from '../clients/ts/api.ts'
-import type { Field } from './forms.ts'
+import { type Field, stepped } from './forms.ts'
 import { type Decision, requestOf } from './need.ts'
 import { bench, refusal, send } from './store.tsx'
 
@@ -188,14 +188,9 @@ export function Form({ fields, submit, prefix, onSend, why, extra, of }: FormPro
 
 type InputProps = { field: Field; id: string; value: string; onChange: (value: string) => void }
 
-function Input({ field: { label, kind, choices, min, max, step, hint }, id, value, onChange }: InputProps) {
+function Input({ field, id, value, onChange }: InputProps) {
+  const { label, kind, choices, hint } = field
   const change = (event: Event) => onChange((event.currentTarget as HTMLInputElement).value)
-  const by = step ?? stepFor(min, max)
-  const nudge = (sign: number) => {
-    const from = value === '' ? (min ?? 0) : Number(value) + sign * by
-    const next = Math.min(max ?? Number.POSITIVE_INFINITY, Math.max(min ?? Number.NEGATIVE_INFINITY, from))
-    onChange(String(Number(next.toFixed(6))))
-  }
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -213,7 +208,7 @@ function Input({ field: { label, kind, choices, min, max, step, hint }, id, valu
         </select>
       )}
       {kind === 'number' && (
-        <Stepper label={label} onStep={nudge}>
+        <Stepper label={label} onStep={(sign) => onChange(stepped(value, sign, field))}>
           <input id={id} inputMode="decimal" autocomplete="off" value={value} onInput={change} />
         </Stepper>
       )}
@@ -238,14 +233,6 @@ export function Stepper({ label, onStep, children }: StepperProps) {
       </button>
     </span>
   )
-}
-
-/** Returns a step that divides the range by about fifty. */
-function stepFor(min: number | undefined, max: number | undefined): number {
-  if (min === undefined || max === undefined) return 1
-  const rough = (max - min) / 50
-  const power = 10 ** Math.floor(Math.log10(rough || 1))
-  return [1, 2, 5, 10].map((n) => n * power).find((one) => one >= rough) ?? 1
 }
 
 export function Empty({ children }: { children: ComponentChildren }) {

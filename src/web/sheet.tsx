@@ -11,13 +11,16 @@ export function Sheet({ title, onClose, children }: SheetProps) {
   const titleId = `sheet-${title.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-')}`
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null
-    const first = (selector: string) => its.current?.querySelector<HTMLElement>(selector)
+    const sheet = its.current
+    const first = (selector: string) => sheet?.querySelector<HTMLElement>(selector)
     ;(first('input, select') ?? first('.sheet-body button'))?.focus()
     const close = ({ key }: KeyboardEvent) => key === 'Escape' && onClose()
     addEventListener('keydown', close)
     return () => {
       removeEventListener('keydown', close)
-      before?.focus()
+      // Not from a person who has gone on elsewhere.
+      const { activeElement: at, body } = document
+      if (at === body || sheet?.contains(at)) before?.focus()
     }
   }, [])
   return (

@@ -218,7 +218,7 @@ addEventListener('storage', ({ key, newValue }) => {
   if (key === keyPlace && newValue === null) forgetKey()
 })
 
-/** Sends a request and shows its outcome on the page. Resolves with the answer, or with undefined after a refusal. */
+/** Sends a request and shows its outcome on the page, of a `quiet` one only a failure. Resolves with the answer, or with undefined after a refusal. */
 export async function ask<Op extends keyof Operations>(
   operation: Op,
   asked: object = {},
@@ -227,7 +227,7 @@ export async function ask<Op extends keyof Operations>(
   try {
     const answer = await bench.value!.call(operation, asked as never)
     const { message, success } = (answer ?? {}) as { message?: string; success?: boolean }
-    if (!quiet && message) notice.value = { text: sentence(message), bad: success === false }
+    if (message && (!quiet || success === false)) notice.value = { text: sentence(message), bad: success === false }
     return answer
   } catch (error) {
     notice.value = { text: whyRefused(error), bad: true }

@@ -96,6 +96,8 @@ test('a sentence of the API names the buttons and screens of the page', (t) => {
     sentence(`there is no execution "x"; /api/executions shows what there is`),
     'There is no execution "x"; the screen Runs shows what there is.',
   )
+  const full = 'shake of s has as many presets as it may have; delete one first: DELETE /api/devices/s/presets/shake/{preset}'
+  t.equal(onPage(full), 'shake of s has as many presets as it may have; delete one first')
   t.equal(onPage(`look, and say where it is: PUT /api/labware/${id}/location`), 'look, and say where it is on the screen Deck')
   t.equal(onPage(`look, and say where it is (PUT /api/labware/${id}/location)`), 'look, and say where it is (on the screen Deck)')
   t.equal(

@@ -51,6 +51,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/\bRETRY with "on"/, '“Retry on …”'],
   [/\bRETRY with "by" and "arm_is_off"/, '“The arm is off: let … carry it”'],
   ...Object.entries(decisionLabels).map(([word, label]) => [new RegExp(`\\b${word}\\b`, 'g'), `“${label}”`] as const),
+  [/(: DELETE|; GET) \/api\/\S+\/presets\S*( lists them)?/, ''],
   [/ ?\((un)?lock_plate\)/g, ''],
   [/\bunlock_plate\b/g, '“Unlock plate”'],
   [/\block_plate\b/g, '“Lock plate”'],

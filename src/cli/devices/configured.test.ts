@@ -71,7 +71,7 @@ test('an instrument that does not answer is added all the same, and one that is 
   const { devices, shaker, text } = await bench(t)
   shaker.setFault('no_reply')
   const silent = await devices('add', 'shaker-1', '--driver', 'bioshake', '--port', shaker.path)
-  t.match(silent, { code: 0, stdout: /^it was asked who it is, and: / })
+  t.match(silent, { code: 0, stdout: /^the instrument did not say who it is: / })
   t.notMatch(text(), 'identity')
   const simulated = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated', '--no-ask', '--json')
   t.match(JSON.parse(simulated.stdout), { success: true, device_id: 'sealer-1', said: null, restart_needed: false })
@@ -220,7 +220,7 @@ test('an instrument that cannot be asked is not taught', async (t) => {
   await devices('add', 'shaker-1', '--driver', 'bioshake', '--port', shaker.path, '--no-ask')
   const before = text()
   shaker.setFault('no_reply')
-  t.match(await devices('set', 'shaker-1', '--ask'), { code: 1, stderr: /nothing was changed: it was asked who it is, and: / })
+  t.match(await devices('set', 'shaker-1', '--ask'), { code: 1, stderr: /nothing was changed: the instrument did not say who it is: / })
   t.equal(text(), before)
 })
 

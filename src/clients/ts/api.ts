@@ -172,7 +172,7 @@ export type GetDeviceNoteResponse = { device_id: string; note: PutDeviceNoteResp
 
 export type PutDeviceNoteRequest = { text: string }
 
-export type PutDeviceNoteResponse = { text: string; by: string; at: number }
+export type PutDeviceNoteResponse = { text: string; by: string; operator?: string; at: number }
 
 export type PutDevicePhotoResponse = { media_type: 'image/jpeg' | 'image/png' | 'image/webp'; bytes: number; sha256: string }
 

@@ -1,7 +1,7 @@
 // The screen *Add a device*: the port, the driver that answers there, a name, a try, and the device is in the configuration.
 
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Operations } from '../../clients/ts/benchd.ts'
 import { benchd } from '../command_here.tsx'
 import { boxAt, commandFor, freeId, type NewDevice, type Transport } from '../new_device.ts'
@@ -43,13 +43,18 @@ function Adding({ ports, drivers, onLook }: { ports: readonly Port[]; drivers: D
   const told = useSignal<Answer | undefined>(undefined)
   const { device, mistake } = its.wanted()
   const asked = JSON.stringify([device?.transport, device?.driver, device?.settings])
+  const latest = useRef(asked)
+  latest.current = asked
   useEffect(() => {
     told.value = undefined
   }, [asked])
   const hasLine = its.place.value !== 'simulated' && its.place.value !== 'person'
   const tryIt = async () => {
     const { driver, transport, settings } = device!
-    told.value = await ask('identifyInstrument', { path: { driver }, body: { transport, ...(settings && { settings }) } }, { quiet: true })
+    const body = { transport, ...(settings && { settings }) }
+    const answer = await ask('identifyInstrument', { path: { driver }, body }, { quiet: true })
+    // An answer about another port or driver comes too late.
+    if (asked === latest.current) told.value = answer
   }
   const unproven = hasLine && !told.value ? 'Try it first.' : told.value?.is_wrong ? 'Another instrument answers there.' : undefined
   return (
@@ -175,9 +180,9 @@ function AtShell({ drivers: { config_file }, device }: { drivers: Drivers; devic
   if (config_file === null) return <Empty>This bench has no configuration file, as in the demo, so no device can be saved.</Empty>
   return (
     <div class="first-steps">
-      <p>
-        The service may not change <code>{config_file}</code> Type this at a shell of its computer, for example over SSH:
-      </p>
+      <p>The service may not change its configuration:</p>
+      <code>{config_file}</code>
+      <p>Type this at a shell of its computer, for example over SSH:</p>
       {device && <code>{commandFor(device, benchd)}</code>}
     </div>
   )

@@ -57,7 +57,8 @@ function InitializeAll() {
   const all = uninitialized(state.value)
   const initialize = async () => {
     for (const device of all) {
-      const answer = await ask('initializeDevice', { path: { device_id: device.device_id }, body: {}, ...ifState(device) })
+      const asked = { path: { device_id: device.device_id }, body: {}, ...ifState(device) }
+      const answer = await ask('initializeDevice', asked, { quiet: true })
       if (!answer?.success || refusal.value) return
     }
   }

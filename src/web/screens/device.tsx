@@ -6,7 +6,7 @@ import { DeviceCard } from '../device_card.tsx'
 import { titled } from '../forms.ts'
 import { Act, Block, Empty, useAnswer } from '../parts.tsx'
 import { ask, mayAdminister, now, state } from '../store.tsx'
-import { clockTime, duration, sentence } from '../words.ts'
+import { authorText, clockTime, duration, sentence } from '../words.ts'
 import { DeviceCharts, type Operation } from './device_charts.tsx'
 import { NoteAndPhoto } from './device_note.tsx'
 
@@ -68,7 +68,7 @@ function Done({ operations }: { operations: readonly Operation[] }) {
             <span class={one.result?.success === false ? 'bad' : undefined}>{sentence(one.text)}</span>
             <small>
               {clockTime(one.started, now.value / 1000)}
-              {one.ended !== null && `, ${duration(one.ended - one.started)}`} · <Asker operation={one} />
+              {one.ended !== null && one.ended - one.started >= 1 && `, ${duration(one.ended - one.started)}`} · <Asker operation={one} />
             </small>
           </li>
         ))}
@@ -82,8 +82,8 @@ function Done({ operations }: { operations: readonly Operation[] }) {
   )
 }
 
-function Asker({ operation: { execution_id, by_name } }: { operation: Operation }) {
-  if (!execution_id) return <>by {by_name ?? 'a key that is gone'}</>
+function Asker({ operation: { execution_id, by_name, operator } }: { operation: Operation }) {
+  if (!execution_id) return <>by {authorText(by_name ?? 'a key that is gone', operator)}</>
   const run = state.value.run[execution_id]
   return <a href={`#/runs/${execution_id}`}>{run ? `run of ${run.workflow_name}` : `run ${execution_id.slice(0, 8)}`}</a>
 }

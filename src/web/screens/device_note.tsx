@@ -4,7 +4,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Act, Block, Empty, useAnswer } from '../parts.tsx'
 import { ask, bench, notice, now, refusal } from '../store.tsx'
-import { clockTime } from '../words.ts'
+import { authorText, clockTime } from '../words.ts'
 
 /** The longer side of a photo that is stored, in pixels, and the qualities that are tried until it is small enough. */
 const longest_px = 1600
@@ -28,7 +28,7 @@ export function NoteAndPhoto({ device_id }: { device_id: string }) {
             <p class="long note">
               {note.text}{' '}
               <small>
-                {note.by}, {clockTime(note.at, now.value / 1000)}
+                {authorText(note.by, note.operator)}, {clockTime(note.at, now.value / 1000)}
               </small>
             </p>
           ) : (
@@ -49,7 +49,7 @@ export function NoteAndPhoto({ device_id }: { device_id: string }) {
       ) : (
         <NoteForm typed={typed} onSave={(text) => change(ask('putDeviceNote', { path, body: { text } }, { quiet: true }))} />
       )}
-      {photo && <Picture device_id={device_id} sha256={photo.sha256} />}
+      {photo && <Picture key={photo.sha256} device_id={device_id} />}
       <div class="row">
         {refusal.value === undefined && (
           <label class="button plain">
@@ -106,8 +106,9 @@ function NoteForm({ typed, onSave }: { typed: Signal<string | undefined>; onSave
 }
 
 /** The photo on a canvas: it is fetched with the key, and an image of the page can only come from an address. */
-function Picture({ device_id, sha256 }: { device_id: string; sha256: string }) {
+function Picture({ device_id }: { device_id: string }) {
   const canvas = useRef<HTMLCanvasElement>(null)
+  const isUnreadable = useSignal(false)
   useEffect(() => {
     const draw = async () => {
       const { content } = await bench.value!.download('fetchDevicePhoto', { path: { device_id } })
@@ -116,8 +117,11 @@ function Picture({ device_id, sha256 }: { device_id: string; sha256: string }) {
       Object.assign(canvas.current, { width: picture.width, height: picture.height })
       canvas.current.getContext('2d')?.drawImage(picture, 0, 0)
     }
-    draw().catch(() => undefined)
-  }, [device_id, sha256])
+    draw().catch(() => {
+      isUnreadable.value = true
+    })
+  }, [])
+  if (isUnreadable.value) return <Empty>This browser cannot show the photo.</Empty>
   return <canvas class="photo" ref={canvas} role="img" aria-label={`Photo of ${device_id}`} />
 }
 

@@ -78,9 +78,11 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
           <Backups />
           <Messages />
           <Block title="Who did what">
-            <a class="button plain" href="#/system/who">
-              Show who did what
-            </a>
+            <div class="row">
+              <a class="button plain" href="#/system/who">
+                Show who did what
+              </a>
+            </div>
           </Block>
           <Configuration />
         </>

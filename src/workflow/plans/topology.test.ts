@@ -30,7 +30,7 @@ test('the topology of the manual is taken as it stands there', async (t) => {
 const mistakes: [change: (document: Loose) => void, sentence: string][] = [
   [(d) => delete d.positions, 'the file: positions is missing'],
   [(d) => (d.postions = {}), 'the file: there is no member postions; did you mean "positions"?'],
-  [(d) => (d.name = 'de.mo'), 'the file: name: must be 1 to 64 letters, digits, hyphens and underscores'],
+  [(d) => (d.name = 'de.mo'), 'the file: name must be 1 to 64 letters, digits, hyphens and underscores'],
   [(d) => (d.positions.far = {}), 'topology demo: positions.far: no transporter reaches it; put it among the positions of one'],
   [
     (d) => d.transporters['arm-1'].positions.push('pad_3'),
