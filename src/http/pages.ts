@@ -31,7 +31,6 @@ const files: Record<string, [file: string, type: string]> = {
   '/new_run.js': ['../../web/new_run.js', javascript],
   '/run_plan.js': ['../../web/run_plan.js', javascript],
   '/rehearsal.js': ['../../web/rehearsal.js', javascript],
-  '/time.js': ['../../web/time.js', javascript],
   '/more.js': ['../../web/more.js', javascript],
   '/event_words.js': ['../../web/event_words.js', javascript],
   '/device.js': ['../../web/device.js', javascript],

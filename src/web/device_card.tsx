@@ -23,9 +23,9 @@ import {
 import { Act } from './parts.tsx'
 import { Readings, secondsTo } from './sparkline.tsx'
 import { ask, ends, isAllSimulated, isSilent, now, state, ticks } from './store.tsx'
+import { Time } from './time.tsx'
 import {
   clockMinutes,
-  clockTime,
   deviceWords,
   duration,
   heatingPhase,
@@ -117,7 +117,7 @@ function Notes({ device, can }: CardProps) {
   // What the stop or the fault has ended is told with it; what began afterwards is told too.
   const since = stopped?.again?.at ?? stopped?.at ?? fault?.since ?? 0
   const outcome = operation || (last_operation?.started ?? 0) < since ? undefined : outcomeOf(device)
-  const at = (seconds: number) => clockTime(seconds, now.value / 1000)
+  const at = (seconds: number) => <Time at={seconds} now={now.value / 1000} />
   return (
     <>
       {can?.features['uninterruptible'] && (

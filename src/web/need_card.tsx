@@ -5,7 +5,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { type Decision, type Need, type Task, withBody } from './need.ts'
 import { Act, Decisions, Empty } from './parts.tsx'
 import { notice, now, refusal, refusalOf, route, state } from './store.tsx'
-import { clockTime, onPage } from './words.ts'
+import { Time } from './time.tsx'
+import { onPage } from './words.ts'
 
 export function NeedCard({ need }: { need: Need }) {
   const { id, title, text, since, severe, decisions, task, href } = need
@@ -16,7 +17,12 @@ export function NeedCard({ need }: { need: Need }) {
       <h3 id={titleId}>
         <span aria-hidden="true">{severe ? '▲ ' : '● '}</span>
         {title}
-        {since !== undefined && <small> since {clockTime(since, now.value / 1000)}</small>}
+        {since !== undefined && (
+          <small>
+            {' '}
+            since <Time at={since} now={now.value / 1000} />
+          </small>
+        )}
       </h3>
       {task && main ? (
         <Answers key={task.phase} need={need} task={task} main={main} titleId={titleId} />

@@ -2,7 +2,7 @@
 
 import { Act } from './parts.tsx'
 import { ask, now, solved } from './store.tsx'
-import { clockTime } from './words.ts'
+import { Time } from './time.tsx'
 
 const mostLines = 3
 
@@ -20,7 +20,7 @@ export function SolvedLines() {
       <ul>
         {all.slice(0, mostLines).map(({ incident_id, at, text }) => (
           <li key={incident_id}>
-            {text} <time>{clockTime(at, now.value / 1000)}</time>
+            {text} <Time at={at} now={now.value / 1000} />
           </li>
         ))}
         {all.length > mostLines && <li>and {all.length - mostLines} more</li>}
