@@ -80,6 +80,18 @@ export async function openForm(page: Page, device_id: string, operation: string)
   return sheet
 }
 
+/** Stops the open runs, waits until they have ended, and takes their labware off the bench. */
+export async function endRuns({ ask }: Bench): Promise<void> {
+  type Runs = { executions: { execution_id: string; ended_at: number | null }[] }
+  const open = async () => ((await ask('GET', '/api/executions')) as Runs).executions.filter(({ ended_at }) => ended_at === null)
+  for (let runs = await open(); runs.length > 0; runs = await open())
+    for (const { execution_id } of runs)
+      for (const confirm of [false, true]) await ask('POST', `/api/executions/${execution_id}/stop`, { confirm }).catch(() => {})
+  const { labware } = (await ask('GET', '/api/labware')) as { labware: { labware_id: string; run_mode: string }[] }
+  for (const { labware_id, run_mode } of labware)
+    if (run_mode === 'LIVE') await ask('PUT', `/api/labware/${labware_id}/location`, { position: null })
+}
+
 /** The card of something that waits for a person. */
 export function needOf(page: Page, name?: RegExp): Locator {
   return page.getByRole('region', { name: 'Needs you' }).getByRole('article', { ...(name && { name }) })

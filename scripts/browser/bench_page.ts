@@ -9,6 +9,7 @@ import {
   button,
   card,
   desk,
+  endRuns,
   goTo,
   holdToContinue,
   ids,
@@ -148,6 +149,7 @@ export const benchPageChecks: Record<string, Check> = {
   },
 
   async 'a run is tried, started, held by a jam, decided about, and completes by the page alone'(bench) {
+    await endRuns(bench)
     for (const id of ids) await bench.ask('POST', `/api/devices/${id}/initialize`)
     const page = await bench.open('/#/runs')
     await page.getByRole('link', { name: 'New run' }).click()

@@ -1,7 +1,7 @@
 // The cards of devices and their sheets: a refusal with its next step, last values and presets that every browser has, and failures that are solved.
 
 import assert from 'node:assert/strict'
-import { type Bench, button, card, ids, needOf, openForm, small } from './bench.ts'
+import { type Bench, button, card, endRuns, ids, needOf, openForm, small } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 export const cardChecks: Record<string, Check> = {
@@ -109,6 +109,7 @@ export const cardChecks: Record<string, Check> = {
   },
 
   async 'a failure that somebody has solved is one grey line that says by whom, and all are acknowledged together'(bench) {
+    await endRuns(bench)
     await ready(bench)
     await acknowledgeAll(bench)
     const page = await bench.open('/')
@@ -149,17 +150,6 @@ async function ready({ ask }: Bench): Promise<void> {
 async function acknowledgeAll({ ask }: Bench): Promise<void> {
   const { incidents } = (await ask('GET', '/api/incidents?acknowledged=false')) as { incidents: { incident_id: string }[] }
   for (const { incident_id } of incidents) await ask('POST', `/api/incidents/${incident_id}/acknowledge`, {})
-}
-
-/** Stops the open runs, and takes their labware off the bench. */
-async function endRuns({ ask }: Bench): Promise<void> {
-  const { executions } = (await ask('GET', '/api/executions')) as { executions: { execution_id: string; ended_at: number | null }[] }
-  for (const { execution_id, ended_at } of executions)
-    if (ended_at === null)
-      for (const confirm of [false, true]) await ask('POST', `/api/executions/${execution_id}/stop`, { confirm }).catch(() => {})
-  const { labware } = (await ask('GET', '/api/labware')) as { labware: { labware_id: string; run_mode: string }[] }
-  for (const { labware_id, run_mode } of labware)
-    if (run_mode === 'LIVE') await ask('PUT', `/api/labware/${labware_id}/location`, { position: null })
 }
 
 /** The values of the fields of a form. */

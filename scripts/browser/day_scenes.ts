@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { standing, workflowOf } from '../../src/testing/documents.ts'
-import { type Bench, button, card, downloaded, goTo, needOf, pressTwice } from './bench.ts'
+import { button, card, downloaded, endRuns, goTo, needOf, pressTwice } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const threads = { plate: { ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'note' }] } }
@@ -131,14 +131,6 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'Send a test message').click()
     await page.getByText('ntfy.lab: it does not answer.').waitFor()
   },
-}
-
-/** Other scenes leave runs behind, one of them held. */
-async function endRuns({ ask }: Bench): Promise<void> {
-  const { executions } = (await ask('GET', '/api/executions')) as { executions: { execution_id: string; ended_at: number | null }[] }
-  for (const { execution_id, ended_at } of executions) {
-    if (ended_at === null) for (const confirm of [false, true]) await ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
-  }
 }
 
 async function rehearse(page: Page, device_id: string, fault: string): Promise<void> {

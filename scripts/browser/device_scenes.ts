@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { type Bench, button, card, downloaded, goTo, ids, phone, pressTwice, seen, small } from './bench.ts'
+import { type Bench, button, card, downloaded, endRuns, goTo, ids, phone, pressTwice, seen, small } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
@@ -95,6 +95,7 @@ export const deviceChecks: Record<string, Check> = {
   },
 
   async 'a chart of a run has its actions, from its record'(bench) {
+    await endRuns(bench)
     for (const id of ids) await bench.ask('POST', `/api/devices/${id}/initialize`)
     const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
     const page = await bench.open('/#/devices/sealer-1')

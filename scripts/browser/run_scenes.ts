@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { demoTeachpoints } from '../../src/examples/demo_bench.ts'
 import { standing, workflowOf } from '../../src/testing/documents.ts'
-import { type Bench, needOf, phone, seen, small, widthOf } from './bench.ts'
+import { type Bench, endRuns, needOf, phone, seen, small, widthOf } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }]
@@ -156,7 +156,7 @@ export const runChecks: Record<string, Check> = {
     await bench.restart(async () => page.getByText(/no connection for/).waitFor())
     await page.locator('[data-link=live]').waitFor()
     assert.deepEqual(await bench.ask('GET', `/api/executions/${execution_id}/forecast`), forecast)
-    for (const confirm of [false, true]) await bench.ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
+    await endRuns(bench)
   },
 
   async 'missing points and devices that are not ready stand before the start, each with its button'(bench) {
@@ -209,14 +209,14 @@ export const runChecks: Record<string, Check> = {
 
   async 'a stopped device stands on the screen of the run with its button, and is gone from there when it was initialized'(bench) {
     await bench.ask('POST', '/api/devices/shaker-1/initialize')
-    const { page, execution_id } = await begun(bench, willShake, 'LIVE')
+    const { page } = await begun(bench, willShake, 'LIVE')
     const run = page.getByRole('region', { name: 'Run of will-shake' })
     await seen(run, /waits for an event/)
     await bench.ask('POST', '/api/devices/shaker-1/stop')
     await run.getByText(/shaker-1 was stopped/).waitFor()
     await run.getByRole('button', { name: 'Initialize shaker-1' }).click()
     await run.getByText(/shaker-1 was stopped/).waitFor({ state: 'detached' })
-    for (const confirm of [false, true]) await bench.ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
+    await endRuns(bench)
   },
 }
 
