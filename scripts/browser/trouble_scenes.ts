@@ -109,7 +109,9 @@ export const troubleChecks: Record<string, Check> = {
       }
       await goTo(page, 'runs/00000000-0000-4000-8000-000000000001')
       await page.getByText('940 more threads are open.').waitFor()
-      await page.getByText('900 earlier threads are not drawn.').waitFor()
+      const rows = page.getByRole('figure', { name: 'Timeline' }).getByRole('button')
+      await rows.first().waitFor()
+      assert.ok((await rows.count()) < 60, 'only the rows in view are drawn')
       assert.equal(await page.locator('main b').count(), 0, 'a name is never markup')
       const region = (await page.getByRole('region', { name: 'Needs you' }).boundingBox())!
       assert.ok(region.height < height, 'a long text does not push the screen away')
@@ -130,7 +132,12 @@ export const troubleChecks: Record<string, Check> = {
   },
 
   async 'a stream that has just begun does not set the clock back until its first beat'(bench) {
-    const page = await bench.open('/#/runs', { prepare: (page) => streams(page, tooMuch(), { beats: false }) })
+    const prepare = async (page: Page) => {
+      await streams(page, tooMuch(), { beats: false })
+      const run = tooMuch().find(([kind]) => kind === 'run')![2]
+      await page.route('**/api/executions?*', (route) => route.fulfill({ json: { executions: [run], next: null } }))
+    }
+    const page = await bench.open('/#/runs', { prepare })
     await seen(page.getByRole('row').filter({ hasText: 'Plan only' }), /^1:0\d$/)
   },
 
