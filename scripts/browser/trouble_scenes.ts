@@ -256,6 +256,7 @@ export const troubleChecks: Record<string, Check> = {
   },
   async 'a refusal does not cover the button that is pressed next'(bench) {
     const page = await bench.open('/#/runs/new', small)
+    await page.getByLabel('Workflow', { exact: true }).selectOption('seal-and-spin')
     await page.getByLabel('Speed (rpm)').fill('99999')
     const start = button(page, 'Start run')
     await start.click()

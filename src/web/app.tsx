@@ -146,6 +146,8 @@ function Said() {
  * a finger on its way to one must not meet another.
  */
 function uncover(bar: HTMLElement | null): void {
+  // The buttons at the end of a form, which stay in view, stand above the notice.
+  document.documentElement.style.setProperty('--said', `${bar?.clientHeight ?? 0}px`)
   if (!bar || bar.clientHeight === 0) return
   const { top } = bar.getBoundingClientRect()
   const next = [...document.querySelectorAll('main button.main:not(article *), main :focus')].map((its) => its.getBoundingClientRect())
