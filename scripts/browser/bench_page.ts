@@ -153,7 +153,7 @@ export const benchPageChecks: Record<string, Check> = {
     for (const id of ids) await bench.ask('POST', `/api/devices/${id}/initialize`)
     const page = await bench.open('/#/runs')
     await page.getByRole('link', { name: 'New run' }).click()
-    await page.getByLabel('Workflow').selectOption('seal-and-spin')
+    await page.getByLabel('Workflow', { exact: true }).selectOption('seal-and-spin')
     assert.equal(await page.getByLabel('Mode').inputValue(), 'LIVE', 'where all is simulated, the run is seen on Bench and Deck')
     await button(page, 'Dry run').click()
     await page.getByText('The run completes.').waitFor()

@@ -11,6 +11,7 @@ const workflow = workflowOf('of-the-day', threads, { topology: 'demo', methods: 
 
 export const dayChecks: Record<string, Check> = {
   async 'a workflow comes from a file, runs, is closed, loses a thread, and goes again with its run'(bench) {
+    await endRuns(bench)
     const page = await bench.open('/#/runs/new')
     await page.getByLabel('Upload a file').setInputFiles(fileOf({ ...workflow, name: 7 }))
     await page.getByText('of-the-day.json is not a workflow: it has no name').waitFor()
