@@ -217,7 +217,7 @@ const eventScenes: readonly Scene[] = [
   {
     line: 'events tail --types EXECUTION',
     code: 130,
-    out: /: the run is COMPLETED\n/,
+    out: /: the run is COMPLETED$/,
     meanwhile: [{ path: '/metrics', until: /^benchd_sse_clients [1-9]/m }, said('runs submit seal-and-spin --mode PURE_SIM', /./)],
     interrupted: true,
   },
