@@ -26,7 +26,7 @@ export const runForecastRoutes: Route<Rooms>[] = [
     summary: 'Get what an execution was expected to do when',
     description:
       'The dry run of its first submission, made at the first request while the execution is open, and kept with its record: later requests get the same. ' +
-      'An execution without a record has no forecast, and neither has one that ended before somebody asked.',
+      'An execution without a record has no forecast, and neither has one that ended before somebody asked. A damaged forecast counts as none.',
     scope: 'read',
     success: { description: 'The forecast; its seconds are those of the dry run', schema: Forecast },
     errors: [404, 503],
@@ -35,9 +35,11 @@ export const runForecastRoutes: Route<Rooms>[] = [
       const { execution, row } = knownBy(call.rooms, call.param('execution_id'))
       const { path } = await recordFor(call)
       const kept = await keptForecast(path)
-      if (kept) return json(kept)
-      if (!execution || execution.isOver)
-        throw new LabError('not_found', `execution ${row.execution_id} has no forecast: nobody asked for it while the execution was open`)
+      if (v.is(Forecast, kept)) return json(kept)
+      if (!execution || execution.isOver) {
+        const why = kept === undefined ? 'nobody asked for it while the execution was open' : 'its file is damaged'
+        throw new LabError('not_found', `execution ${row.execution_id} has no forecast: ${why}`)
+      }
       if (!underWay.has(execution)) underWay.set(execution, made(runtime, execution, path))
       return json(await underWay.get(execution)!)
     },

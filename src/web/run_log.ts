@@ -34,8 +34,9 @@ export function moveWords({ from, to, transporter }: Row): string {
   return moveIn({ from, to, device_id: transporter })
 }
 
-/** Returns the end of the words of a step: the reason if it failed. */
-function outcomeWords({ outcome, error }: Row): string {
+/** Returns the end of the words of a step: the reason if it failed, and no incident says so. */
+function outcomeWords({ outcome, error }: Row, incidents: string): string {
+  if (outcome === 'ERRORED' && error && incidents.includes(String(error).replace(/\.$/, ''))) return '; failed'
   if (outcome === 'ERRORED') return `; failed: ${onPage(String(error ?? 'no reason is known'))}`
   return outcome === 'ABORTED' ? '; aborted' : ''
 }
@@ -45,21 +46,21 @@ const author = ({ by, operator }: Row) => authorText(by as string | null, operat
 
 type Words = { text: string; at?: unknown; tone?: LogEntry['tone'] }
 
-/** The words of each kind of row; kinds that are not here belong to no operator. */
-const words: Record<string, (row: Row) => Words | undefined> = {
+/** The words of each kind of row; kinds that are not here belong to no operator. `incidents` are the messages of all incidents. */
+const words: Record<string, (row: Row, incidents: string) => Words | undefined> = {
   submission: (row) => ({ text: `${row['workflow']} was submitted by ${author(row)}` }),
-  action(row) {
+  action(row, incidents) {
     const done = row['operations'] as readonly unknown[]
     // Steps of the engine alone, such as an event, are seen with the engine states.
     if (row['device_id'] === null && done.length === 0 && !isBad(row)) return undefined
     return {
-      text: `${plateOf(row)}: ${actionWords(row)}${outcomeWords(row)}`,
+      text: `${plateOf(row)}: ${actionWords(row)}${outcomeWords(row, incidents)}`,
       at: row['started'] ?? row['created'],
       tone: isBad(row) ? 'bad' : undefined,
     }
   },
-  move: (row) => ({
-    text: `${plateOf(row)}: ${moveWords(row)}${outcomeWords(row)}`,
+  move: (row, incidents) => ({
+    text: `${plateOf(row)}: ${moveWords(row)}${outcomeWords(row, incidents)}`,
     at: row['started'] ?? row['created'],
     tone: isBad(row) ? 'bad' : undefined,
   }),
@@ -92,8 +93,9 @@ export function entriesOf(rows: readonly Row[]): LogEntry[] {
     if (row['kind'] !== 'value') continue
     values.set(row['action_id'], [...(values.get(row['action_id']) ?? []), valueWords(row)])
   }
+  const incidents = rows.flatMap(({ kind, message }) => (kind === 'incident' ? String(message) : [])).join('\n')
   const entries = rows.flatMap((row, i): LogEntry[] => {
-    const found = words[String(row['kind'])]?.(row)
+    const found = words[String(row['kind'])]?.(row, incidents)
     if (!found) return []
     const { text, at = row['at'], tone } = found
     const action_id = row['kind'] === 'action' || row['kind'] === 'move' ? String(row['action_id']) : undefined

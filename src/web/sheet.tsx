@@ -12,7 +12,7 @@ export function Sheet({ title, onClose, children }: SheetProps) {
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null
     const first = (selector: string) => its.current?.querySelector<HTMLElement>(selector)
-    ;(first('input, select') ?? first('.sheet-body button'))?.focus()
+    ;(first('input, select') ?? first('.sheet-body button'))?.focus({ preventScroll: true })
     const close = ({ key }: KeyboardEvent) => key === 'Escape' && onClose()
     addEventListener('keydown', close)
     return () => {
