@@ -29,15 +29,19 @@ export function actionWords({ name, device_id, operations, outcome }: Row): stri
   return done.map(({ operation, params }) => stepIn({ device_id, action_name: name, operation, params })).join('; ')
 }
 
-/** Words a move of the record: `moved from pad_1 to shaker_in by arm-1`. */
-export function moveWords({ from, to, transporter }: Row): string {
-  return moveIn({ from, to, device_id: transporter })
+/** Words a move of the record: `moved from pad_1 to shaker_in by arm-1`; one that was not done as `move from …`. */
+export function moveWords(row: Row): string {
+  const { from, to, transporter } = row
+  const words = moveIn({ from, to, device_id: transporter })
+  return isBad(row) ? words.replace('moved', 'move') : words
 }
 
 /** Returns the end of the words of a step: the reason if it failed, and no incident says so. */
 function outcomeWords({ outcome, error }: Row, incidents: string): string {
-  if (outcome === 'ERRORED' && error && incidents.includes(String(error).replace(/\.$/, ''))) return '; failed'
-  if (outcome === 'ERRORED') return `; failed: ${onPage(String(error ?? 'no reason is known'))}`
+  if (outcome === 'ERRORED') {
+    const isTold = !error || incidents.includes(String(error).replace(/\.$/, ''))
+    return isTold ? '; failed' : `; failed: ${onPage(String(error))}`
+  }
   return outcome === 'ABORTED' ? '; aborted' : ''
 }
 

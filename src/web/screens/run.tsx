@@ -198,10 +198,14 @@ function Control({ run: { execution_id, status, paused } }: { run: ExecutionSumm
   const path = { execution_id }
   /** The status for the header If-State. */
   const shown = paused ? 'PAUSED' : status
+  const resume = () => {
+    armed.value = false
+    return ask('resumeExecution', { path, body: {}, ...ifState('PAUSED') })
+  }
   return (
     <>
       {paused ? (
-        <Act label="Resume run" kind="main" onPress={() => ask('resumeExecution', { path, body: {}, ...ifState(shown) })} />
+        <Act label="Resume run" kind="main" onPress={resume} />
       ) : (
         <Act label="Pause run" onPress={() => ask('pauseExecution', { path, body: {}, ...ifState(shown) })} />
       )}
@@ -221,9 +225,9 @@ function Control({ run: { execution_id, status, paused } }: { run: ExecutionSumm
       {armed.value && (
         <Act
           label="Cancel"
-          onPress={async () => {
+          onPress={() => {
+            if (!wasPaused.value) return resume()
             armed.value = false
-            if (!wasPaused.value) await ask('resumeExecution', { path, body: {} })
           }}
         />
       )}
