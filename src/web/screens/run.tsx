@@ -59,7 +59,7 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
   const hasRecord = run_mode !== 'PURE_SIM'
   const rows = useTimeline(execution_id, isKnown)
   const forecast = useForecast(execution_id, hasRecord)
-  const lanesOf = useMemo(() => new RunLanes(planOf(forecast.value?.gantt ?? [], timeScale.value)), [forecast.value, execution_id])
+  const lanesOf = useMemo(() => lanesFor(forecast.value), [forecast.value, execution_id])
   const lanes = useMemo(() => lanesOf.take(rows), [lanesOf, rows])
   const ended = useMemo(() => endedIn(rows), [rows])
   const all = useMemo(() => Object.values(rows), [rows])
@@ -103,6 +103,11 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
       <OpenedStep {...{ run, lanes, rows, took_s, record: record.value }} opened={opened.value} onOpen={(next) => (opened.value = next)} />
     </section>
   )
+}
+
+/** The plan of a run that waits for somebody, or fails, does not go to the end of the run. */
+function lanesFor(forecast: GetForecastResponse | undefined): RunLanes {
+  return new RunLanes(planOf(forecast?.gantt ?? [], timeScale.value), forecast?.verdict === 'completes')
 }
 
 /** Returns the forecast; undefined while it is made, and for a run without one. */
@@ -254,7 +259,7 @@ function Chart({ run: { execution_id, started_at, ended_at }, lanes, took_s, rec
       </figure>
     )
   const last_s = lanes.reduce(
-    (most, { pace }) => Math.max(most, pace.ended_s, pace.planned_s ?? 0, (isOpen && endOf(pace, took_s)) || 0),
+    (most, { plan, pace }) => Math.max(most, pace.ended_s, plan.at(-1)?.to_s ?? 0, (isOpen && endOf(pace, took_s)) || 0),
     0,
   )
   const noteOf = ({ thread, pace }: PacedLane) => {
