@@ -133,6 +133,7 @@ export const runChecks: Record<string, Check> = {
     await sheet.waitFor({ state: 'detached' })
     await run.getByRole('link', { name: 'Run again' }).click()
     await page.getByText(/^The values are those of the run of .* Nothing has started/).waitFor()
+    assert.equal(await page.getByText(/waits no longer/).count(), 0, 'the address has no task')
     assert.equal(await page.getByLabel('Speed (rpm)').inputValue(), '600')
     assert.equal(await page.getByLabel('Tags').inputValue(), 'scene, first')
     await page.getByLabel('Tags').fill('second')
@@ -196,7 +197,11 @@ export const runChecks: Record<string, Check> = {
     await rows.nth(10).waitFor()
     await page.getByLabel('To', { exact: true }).fill('2001-01-01')
     await page.getByText('No run matches.').waitFor()
-    await page.getByLabel('To', { exact: true }).fill('')
+    await page.getByLabel('From', { exact: true }).fill('2001-01-02')
+    await page.getByRole('alert').filter({ hasText: '“From” is after “To”, so that nothing can be found; exchange them.' }).waitFor()
+    assert.equal(await rows.count(), 0, 'the runs of the query before are not shown beside it')
+    for (const label of ['From', 'To']) await page.getByLabel(label, { exact: true }).fill('')
+    await rows.nth(10).waitFor()
     await page.getByLabel('Search').fill('rare')
     // An older run that the live state does not know any more has its steps all the same, as far as they are kept.
     await rows.nth(2).waitFor({ state: 'detached' })
@@ -205,6 +210,31 @@ export const runChecks: Record<string, Check> = {
       .getByRole('region', { name: 'Run of seal-and-spin' })
       .getByText(/completed, /)
       .waitFor()
+  },
+
+  async 'a stop that is cancelled lets a run go on that ran, and leaves one paused that was paused'(bench) {
+    const { page, execution_id } = await begun(bench, patient)
+    const run = page.getByRole('region', { name: 'Run of patient' })
+    const press = (name: string) => run.getByRole('button', { name, exact: true }).click()
+    const stopAndCancel = async () => {
+      await press('Stop run')
+      await run.getByText('Stop run: press again').waitFor()
+      await press('Cancel')
+      await run.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'detached' })
+    }
+    await stopAndCancel()
+    await run.getByRole('button', { name: 'Pause run' }).waitFor()
+    await press('Pause run')
+    await run.getByRole('button', { name: 'Resume run' }).waitFor()
+    await stopAndCancel()
+    // A request that resumes would have been answered before this one.
+    await page.getByLabel('Note', { exact: true }).fill('still paused')
+    await press('Add note')
+    await page.getByText(/note is in the record/i).waitFor()
+    assert.notEqual((await bench.ask('GET', `/api/executions/${execution_id}`)).paused, null)
+    await press('Stop run')
+    await press('Resume run')
+    await run.getByText('Stop run', { exact: true }).waitFor()
   },
 
   async 'a stopped device stands on the screen of the run with its button, and is gone from there when it was initialized'(bench) {

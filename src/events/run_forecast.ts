@@ -7,10 +7,10 @@ import { createSynced, errnoOf } from '../kit/durable.ts'
 /** The name of the file in the folder of the run. */
 export const forecastFile = 'forecast.json'
 
-/** Returns the kept forecast beside a record; undefined without a whole one. */
-export async function keptForecast(recordPath: string): Promise<object | undefined> {
+/** Returns the kept forecast beside a record; undefined without one, and for a file that is no JSON. */
+export async function keptForecast(recordPath: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(join(dirname(recordPath), forecastFile), 'utf8')) as object
+    return JSON.parse(await readFile(join(dirname(recordPath), forecastFile), 'utf8'))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || error instanceof SyntaxError) return undefined
     throw error

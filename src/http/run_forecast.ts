@@ -7,18 +7,18 @@ import { described } from '../kit/described.ts'
 import { DryRun } from '../workflow/dry_run.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import type { Runtime } from '../workflow/runtime.ts'
-import { json, type Route, routesOf } from './contract.ts'
+import { type Route, routesOf } from './contract.ts'
 import { knownBy } from './known_execution.ts'
+import { answerHeaders } from './open_stream.ts'
 import { type Rooms, recordFor } from './run_records.ts'
 
 const route = routesOf<Rooms>('runs')
 
 const { verdict, makespan_s, gantt, dropped } = DryRun.entries
 const Forecast = v.strictObject({ made_at: described(v.number(), 'Unix time', 's'), verdict, makespan_s, gantt, dropped })
-type Forecast = v.InferOutput<typeof Forecast>
 
-/** The forecasts that are being made. */
-const underWay = new WeakMap<Execution, Promise<Forecast>>()
+/** The answers that are being made, by the path of the record: requests at once share one. */
+const underWay = new Map<string, Promise<string>>()
 
 export const runForecastRoutes: Route<Rooms>[] = [
   route('GET', '/api/executions/:execution_id/forecast', {
@@ -26,7 +26,7 @@ export const runForecastRoutes: Route<Rooms>[] = [
     summary: 'Get what an execution was expected to do when',
     description:
       'The dry run of its first submission, made at the first request while the execution is open, and kept with its record: later requests get the same. ' +
-      'An execution without a record has no forecast, and neither has one that ended before somebody asked.',
+      'An execution without a record has no forecast, and neither has one that ended before somebody asked. A damaged forecast counts as none.',
     scope: 'read',
     success: { description: 'The forecast; its seconds are those of the dry run', schema: Forecast },
     errors: [404, 503],
@@ -34,24 +34,29 @@ export const runForecastRoutes: Route<Rooms>[] = [
       const { runtime } = call.rooms.runs
       const { execution, row } = knownBy(call.rooms, call.param('execution_id'))
       const { path } = await recordFor(call)
-      const kept = await keptForecast(path)
-      if (kept) return json(kept)
-      if (!execution || execution.isOver)
-        throw new LabError('not_found', `execution ${row.execution_id} has no forecast: nobody asked for it while the execution was open`)
-      if (!underWay.has(execution)) underWay.set(execution, made(runtime, execution, path))
-      return json(await underWay.get(execution)!)
+      const made = underWay.get(path) ?? forecastOf(runtime, { execution, path, execution_id: row.execution_id })
+      underWay.set(path, made)
+      try {
+        return new Response(await made, { headers: answerHeaders('application/json') })
+      } finally {
+        underWay.delete(path)
+      }
     },
   }),
 ]
 
-/** Makes the forecast of an open run and keeps it. Where the disk does not take it, the next request makes another. */
-async function made(runtime: Runtime, execution: Execution, path: string): Promise<Forecast> {
-  try {
-    const { verdict, makespan_s, gantt, dropped } = await runtime.forecast(execution)
-    const forecast = { made_at: execution.now(), verdict, makespan_s, gantt, dropped }
-    await keepForecast(path, forecast).catch(() => undefined)
-    return forecast
-  } finally {
-    underWay.delete(execution)
+type Wanted = { execution: Execution | undefined; path: string; execution_id: string }
+
+/** Returns the kept forecast as JSON, or makes that of an open run and keeps it. Where the disk does not take it, the next request makes another. */
+async function forecastOf(runtime: Runtime, { execution, path, execution_id }: Wanted): Promise<string> {
+  const kept = await keptForecast(path)
+  if (v.is(Forecast, kept)) return `${JSON.stringify(kept)}\n`
+  if (!execution || execution.isOver) {
+    const why = kept === undefined ? 'nobody asked for it while the execution was open' : 'its file is damaged'
+    throw new LabError('not_found', `execution ${execution_id} has no forecast: ${why}`)
   }
+  const { verdict, makespan_s, gantt, dropped } = await runtime.forecast(execution)
+  const forecast = { made_at: execution.now(), verdict, makespan_s, gantt, dropped }
+  await keepForecast(path, forecast).catch(() => undefined)
+  return `${JSON.stringify(forecast)}\n`
 }

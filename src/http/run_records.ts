@@ -66,7 +66,9 @@ export const runRecordRoutes: Route<Rooms>[] = [
       const head = `{"execution_id":${JSON.stringify(execution_id)},"started_at":${started_at},"rows":[`
       const record = await recordFor(call)
       const newest = newest_bytes === undefined ? 0 : await startOfNewest(record.path, record.length, newest_bytes)
-      const start = Math.max(after ?? 0, newest)
+      // A record that lost its last rows at a power cut is shorter than an earlier answer said.
+      const end = after === undefined ? 0 : await startOfNewest(record.path, record.length, 0)
+      const start = Math.max(Math.min(after ?? 0, end), newest)
       return answerPieces(call, jsonPieces(record, { head, kinds: kind && [kind], start, hasNext: true }))
     },
   }),

@@ -184,7 +184,8 @@ function Link() {
 
 function Needs() {
   const all = needs.value
-  const [, , step_id] = route.value
+  const [screen, id, task] = route.value
+  const step_id = screen === 'runs' && id !== 'new' ? task : undefined
   const isOver = step_id !== undefined && state.value.ready && !(step_id in state.value.step)
   return (
     <>

@@ -23,6 +23,20 @@ test('two runs are compared step by step, and the largest difference is said', (
   t.end()
 })
 
+test('a step that failed and waited for a decision stands apart from those that were done', (t) => {
+  const here: TimelineRow[] = [{ ...row('seal', 'sealer-1', 0, 82), status: 'ERRORED' }, row('seal', 'sealer-1', 82, 110)]
+  const { words, steps } = comparisonOf(here, [row('seal', 'sealer-1', 0, 60)])
+  t.same(
+    steps.map(({ step, here, difference }) => [step, here, difference]),
+    [
+      ['seal on sealer-1 (failed)', '1:22', 'only in this run'],
+      ['seal on sealer-1', '0:28', '0:32 shorter'],
+    ],
+  )
+  t.match(words, /Done in one of the runs alone: seal on sealer-1 \(failed\)\.$/)
+  t.end()
+})
+
 test('runs with other numbers of plates are compared by the mean, and steps of one of them alone are named', (t) => {
   const here = [row('shake', 'shaker-1', 0, 10), row('shake', 'shaker-1', 20, 32), row('spin', 'centrifuge-1', 40, null)]
   const there = [row('shake', 'shaker-1', 0, 13), row('peel', 'peeler-1', 20, 30)]

@@ -38,12 +38,13 @@ function wordsOf(here: readonly TimelineRow[], there: readonly TimelineRow[], co
   return `${first}${largest}${lone.length ? ` Done in one of the runs alone: ${lone.join(', ')}.` : ''}`
 }
 
-/** Sums the steps that have ended: actions by name and device, moves by transporter. */
+/** Sums the steps that have ended: actions by name and device, moves by transporter; those that failed apart, because they last until somebody decides. */
 function sumsOf(rows: readonly TimelineRow[]): Map<string, Sum> {
   const sums = new Map<string, Sum>()
-  for (const { kind, name, device, transporter, started, ended } of rows) {
+  for (const { kind, name, device, transporter, started, ended, status } of rows) {
     if (started === null || ended === null || (kind === 'action' && device === null)) continue
-    const step = kind === 'move' ? `moves by ${transporter}` : `${name} on ${device}`
+    const failed = status === 'ERRORED' || status === 'ABORTED' ? ' (failed)' : ''
+    const step = `${kind === 'move' ? `moves by ${transporter}` : `${name} on ${device}`}${failed}`
     const { count, seconds } = sums.get(step) ?? { count: 0, seconds: 0 }
     sums.set(step, { count: count + 1, seconds: seconds + ended - started })
   }

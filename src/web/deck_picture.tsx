@@ -3,7 +3,7 @@
 import { Component, type ComponentChild, type ComponentChildren } from 'preact'
 import type { DeviceInfo, Topology } from '../clients/ts/benchd.ts'
 import { type Box, bar, type DeckLayout, type Point } from './deck_layout.ts'
-import { type Arm, armOf, cut, labelOf, labwareWords, linesOf, placeWords, shortName, threadName } from './deck_state.ts'
+import { type Arm, armOf, cut, labelOf, labwareWords, linesOf, placeWords, shortName, standingOn, threadName } from './deck_state.ts'
 import { kindPath } from './kind_icon.tsx'
 import { ends, state } from './store.tsx'
 import { threadColour } from './thread_colours.ts'
@@ -32,9 +32,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
   const reaching = arms.filter(({ isPerson, target }) => !isPerson || target !== undefined)
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
   const single = singleFrames(topology, layout)
-  const standing = topology.positions.flatMap(({ name, labware }) =>
-    labware ? [{ its: labware, at: middleOf(layout.places.get(name)!) }] : [],
-  )
+  const standing = standingOn(topology, holders).map(([its, name]) => ({ its, at: middleOf(layout.places.get(name)!) }))
   const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: handOf(arm, layout) }))
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset

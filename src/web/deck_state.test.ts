@@ -1,6 +1,18 @@
 import { test } from 'tap'
 import { emptyState, type State, type Topology } from '../clients/ts/benchd.ts'
-import { armOf, contentOf, cut, labelOf, labwareWords, linesOf, placeWords, shortName, threadName } from './deck_state.ts'
+import {
+  armOf,
+  contentOf,
+  cut,
+  labelOf,
+  labwareWords,
+  linesOf,
+  placeWords,
+  shortName,
+  standingOn,
+  threadName,
+  withTranslators,
+} from './deck_state.ts'
 
 const plate = {
   labware_id: 'l1',
@@ -67,6 +79,32 @@ test('a person is where the task says', (t) => {
   t.end()
 })
 
+test('labware that an arm may hold is not drawn at its last position too', (t) => {
+  const [pad, ...others] = positions
+  const picked: Topology = { ...topology, positions: [{ ...pad!, labware: plate }, ...others] }
+  t.same(standingOn(picked, new Map()), [[plate, 'pad_1']])
+  t.same(standingOn(picked, new Map([['l1', arm]])), [])
+  t.end()
+})
+
+test('the stations of a translator belong to it', (t) => {
+  const names = ['shuttle_start', 'shuttle_end', 'pad_1']
+  const its: Topology = {
+    ...topology,
+    positions: names.map((name) => ({ ...free, name })),
+    translators: [{ name: 'shuttle', stations: names.slice(0, 2) }],
+  }
+  t.same(
+    withTranslators(its).positions.map((one) => [one.device, shortName(one)]),
+    [
+      ['shuttle', 'start'],
+      ['shuttle', 'end'],
+      [null, 'pad_1'],
+    ],
+  )
+  t.end()
+})
+
 test('places and labware have words', (t) => {
   const at = { ...free, name: 'pad_2' }
   t.equal(contentOf(at, undefined), 'free')
@@ -85,6 +123,7 @@ test('places and labware have words', (t) => {
   t.equal(threadName(null, emptyState), undefined)
   t.equal(shortName({ name: 'bravo_96/site-1', device: 'bravo_96' }), 'site-1')
   t.equal(shortName({ name: 'a/b', device: null }), 'a/b')
+  t.equal(shortName({ name: 'shaker_1', device: 'shaker_1' }), 'shaker_1')
   t.equal(cut('centrifuge_in', 200, 13), 'centrifuge_in')
   t.equal(cut('centrifuge_in', 50, 13), 'centr…')
   t.same(linesOf('pad_1', 64, 13), ['pad_1'])

@@ -48,6 +48,17 @@ function lastPlace(its: DeviceInfo | undefined): string | undefined {
   return isThere && typeof at === 'string' && its?.state !== 'not_initialized' ? at : undefined
 }
 
+/** Returns the labware at positions with their names. Labware that an arm may hold, and that may still stand where it was, is drawn in the gripper alone. */
+export function standingOn({ positions }: Topology, holders: ReadonlyMap<string, unknown>): [Labware, name: string][] {
+  return positions.flatMap(({ name, labware }) => (labware && !holders.has(labware.labware_id) ? [[labware, name]] : []))
+}
+
+/** Returns the topology with the stations of each translator as positions of that device. */
+export function withTranslators(topology: Topology): Topology {
+  const translators = new Map(topology.translators.flatMap(({ name, stations }) => stations.map((station) => [station, name])))
+  return { ...topology, positions: topology.positions.map((one) => ({ ...one, device: one.device ?? translators.get(one.name) ?? null })) }
+}
+
 /** The text on a plate: its barcode, else its name. */
 export function labelOf({ barcode, name }: Pick<Labware, 'barcode' | 'name'>): string {
   return barcode ?? name
@@ -80,9 +91,9 @@ export function labwareWords({ name, barcode, kind }: Pick<Labware, 'name' | 'ba
   return barcode === null ? named : `${named} ${barcode}`
 }
 
-/** The name of a position inside its device: `site-1` of `bravo_96/site-1`. */
+/** The name of a position inside its device: `site-1` of `bravo_96/site-1`, `start` of `translator_1_start`. */
 export function shortName({ name, device }: Pick<Position, 'name' | 'device'>): string {
-  return device !== null && name.includes('/') ? name.slice(name.lastIndexOf('/') + 1) : name
+  return device !== null && name.startsWith(device) ? name.slice(device.length + 1) || name : name
 }
 
 /** Cuts a text to what has room in `width` px of letters of `font` px. */

@@ -20,14 +20,20 @@ type ChartProps<Its extends Lane> = {
   label: string
   /** The name of a thread with its barcode. */
   nameOf?: (lane: Its) => string
-  /** A note on the row in words: whether it is late. */
-  noteOf?: (lane: Its) => { word: string; isLate: boolean } | undefined
+  /** A note on the row in words: whether it is late. Where there is room, `end` stands behind it. */
+  noteOf?: (lane: Its) => Note | undefined
   onOpen?: (lane: Its, bar: Bar | undefined) => unknown
 }
 
+type Note = { word: string; end?: string; isLate: boolean }
+
 const least_px = 320
+/** The width of the names in a narrow chart, where the end of a late row is left out. */
+const narrow_px = 116
 /** The width of a letter, roughly. */
 const letter_px = 8.5
+/** The width of a digit of the scale, with the room beside it. */
+const tick_px = 11
 
 export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
   const { lanes, end_s, now_s, began_s, label } = props
@@ -35,7 +41,7 @@ export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
   const size = useScroll(rows)
   const chosen = useSignal(0)
   const { width_px, height_px, top_px } = size.value
-  const label_px = width_px < 560 ? 104 : 178
+  const label_px = width_px < 560 ? narrow_px : 178
   const x = (seconds: number) => (seconds / end_s) * (width_px - label_px - 12)
   const { first, end } = rowsInView({ top_px, height_px, rows: lanes.length })
   const go = (to: number) => {
@@ -71,7 +77,7 @@ export function Gantt<Its extends Lane>(props: ChartProps<Its>) {
     const note = props.noteOf?.(lane)
     const isTabbed = row === tabbed
     const its_now_s = lane.bars.some(({ to_s }) => to_s === null) ? now_s : undefined
-    const deps = [lane, row, name, note?.word, isTabbed, its_now_s, width_px, end_s, props.onOpen === undefined]
+    const deps = [lane, row, name, note?.word, note?.end, isTabbed, its_now_s, width_px, end_s, props.onOpen === undefined]
     const before = drawn.current.get(lane.thread)
     const isSame = before?.deps.every((one, i) => one === deps[i])
     const found = isSame
@@ -131,11 +137,13 @@ function useScroll(rows: RefObject<HTMLDivElement | null>) {
 type AxisProps = { end_s: number; began_s: number | undefined; label_px: number; width_px: number; x: (seconds: number) => number }
 
 function Axis({ end_s, began_s, label_px, width_px, x }: AxisProps) {
-  const ticks = ticksOf(end_s, Math.max(2, Math.floor((width_px - label_px) / 90)), began_s)
   const words = (tick: number) => {
     if (began_s === undefined) return duration(tick)
     return (end_s > 600 ? clockMinutes : clockTime)(began_s + tick, began_s)
   }
+  const all = ticksOf(end_s, Math.max(2, Math.floor((width_px - label_px) / 90)), began_s)
+  // A time that would be cut off is left out.
+  const ticks = all.filter((tick) => label_px + x(tick) + words(tick).length * tick_px <= width_px)
   return (
     <div class="gantt-axis" aria-hidden="true">
       {ticks.map((tick) => (
@@ -150,7 +158,7 @@ function Axis({ end_s, began_s, label_px, width_px, x }: AxisProps) {
 type RowProps<Its extends Lane> = {
   lane: Its
   name: string
-  note: { word: string; isLate: boolean } | undefined
+  note: Note | undefined
   latest: RefObject<{ props: ChartProps<Its>; press: (event: KeyboardEvent) => void }>
   row: number
   isTabbed: boolean
@@ -176,13 +184,15 @@ function Row<Its extends Lane>({ lane, name, note, latest, row, isTabbed, now_s,
     const bar = barUnder(event)
     const end = bar?.to_s ?? latest.current!.props.now_s ?? 0
     const words = bar && `${bar.label}, ${bar.tone === 'planned' ? 'planned, ' : ''}${duration(end - bar.from_s)}`
-    ;(event.currentTarget as HTMLElement).title = words ?? [name, note?.word].filter(Boolean).join(', ')
+    ;(event.currentTarget as HTMLElement).title = words ?? [name, note?.word, note?.end].filter(Boolean).join(', ')
   }
   const its = { class: 'gantt-row', onMouseMove: tell, style: { top: `${row * row_px}px` }, 'data-row': row }
   const head = (
     <span class="gantt-label" style={{ width: `${label_px}px` }}>
       <strong>{name}</strong>
-      {note && <small class={note.isLate ? 'bad' : undefined}>{note.word}</small>}
+      {note && (
+        <small class={note.isLate ? 'bad' : undefined}>{label_px > narrow_px && note.end ? `${note.word}, ${note.end}` : note.word}</small>
+      )}
     </span>
   )
   if (!latest.current!.props.onOpen)
@@ -212,6 +222,7 @@ function Picture({ lane, now_s = 0, x, width_px }: PictureProps) {
   const { thread, plan, bars } = lane
   const shapes = new Map<string, string>()
   const labels: { bar: Bar; words: string; at: number }[] = []
+  const done_s = bars.reduce((most, { to_s }) => Math.max(most, to_s ?? now_s), 0)
   for (const bar of [...plan, ...bars]) {
     const { kind, tone, from_s, to_s } = bar
     const [left, width] = [x(from_s), Math.max(2, x(to_s ?? Math.max(from_s, now_s)) - x(from_s))]
@@ -222,7 +233,9 @@ function Picture({ lane, now_s = 0, x, width_px }: PictureProps) {
       `${shapes.get(look) ?? ''}M${left.toFixed(1)} ${inset}h${width.toFixed(1)}v${row_px - 2 * inset}h-${width.toFixed(1)}z`,
     )
     const words = kind === 'action' ? wordsWithin(bar, width) : undefined
-    if (words !== undefined && !(tone === 'planned' && happenedAs(lane, bar))) labels.push({ bar, words, at: left + 6 })
+    // The label of a planned step would lie over a bar that has got so far.
+    if (words !== undefined && !(tone === 'planned' && (from_s < done_s || happenedAs(lane, bar))))
+      labels.push({ bar, words, at: left + 6 })
   }
   const colour = threadColour(thread)
   return (
@@ -249,7 +262,7 @@ function Legend({ lanes, hasHappened, hasNow }: { lanes: readonly Lane[]; hasHap
   const hasPlan = lanes.some(({ plan }) => plan.length > 0)
   const hasFailed = lanes.some(({ bars }) => bars.some(({ tone }) => tone === 'failed'))
   return (
-    <figcaption class="gantt-legend hint">
+    <figcaption class="gantt-legend hint" style={lanes[0] && { '--its': threadColour(lanes[0].thread) }}>
       {hasPlan && (
         <span>
           <i class="key planned" aria-hidden="true" /> planned

@@ -6,7 +6,12 @@ const device = (device_id: string, state: string) => ({ [device_id]: { device_id
 const stateOf = (...devices: object[]) =>
   ({
     device: Object.assign({}, ...devices),
-    topology: { demo: { devices: [{ device_id: 'shaker-1' }, { device_id: 'sealer-1' }], transporters: [{ device_id: 'arm-1' }] } },
+    topology: {
+      demo: {
+        devices: [{ device_id: 'shaker-1' }, { device_id: 'sealer-1' }, { device_id: 'spinner-1' }],
+        transporters: [{ device_id: 'arm-1' }],
+      },
+    },
   }) as unknown as Pick<State, 'device' | 'topology'>
 const asked = { topology: 'demo', mode: 'LIVE', refusal: null }
 
@@ -25,14 +30,15 @@ test('devices of the topology that are not ready can be initialized, for a run o
   const state = stateOf(
     device('shaker-1', 'not_initialized'),
     device('sealer-1', 'stopped'),
+    device('spinner-1', 'not_initialized'),
     device('arm-1', 'faulted'),
     device('other', 'stopped'),
   )
   const [waiting, broken, ...rest] = checksOf({ ...asked, state })
-  t.equal(waiting?.text, 'Not ready: shaker-1 (not initialized), sealer-1 (stopped).')
+  t.equal(waiting?.text, 'Not ready: shaker-1, spinner-1 (not initialized), sealer-1 (stopped).')
   t.same(
     waiting?.initialize?.map(({ device_id }) => device_id),
-    ['shaker-1', 'sealer-1'],
+    ['shaker-1', 'sealer-1', 'spinner-1'],
   )
   t.match(broken, { text: 'Out of order: arm-1 (fault).', href: '#/bench' })
   t.same(rest, [])

@@ -25,13 +25,17 @@ function deviceChecks(topology: string, { device, topology: loaded }: Checked['s
   const waiting = its.filter(needsInitializing)
   const away = its.filter(({ state }) => state === 'disconnected' || state === 'faulted')
   const listed = (devices: readonly DeviceInfo[]) =>
-    devices.map(({ device_id, state }) => `${device_id} (${deviceWords[state].word})`).join(', ')
+    [...new Set(devices.map(({ state }) => state))].map((word) => `${namesIn(devices, word)} (${deviceWords[word].word})`).join(', ')
   return [
     ...(waiting.length
       ? [{ text: `Not ready: ${listed(waiting)}.`, isBad: waiting.some(({ state }) => state !== 'not_initialized'), initialize: waiting }]
       : []),
     ...(away.length ? [{ text: `Out of order: ${listed(away)}.`, isBad: true, href: '#/bench', label: 'Show Bench' }] : []),
   ]
+}
+
+function namesIn(devices: readonly DeviceInfo[], word: DeviceInfo['state']): string {
+  return devices.flatMap(({ device_id, state }) => (state === word ? device_id : [])).join(', ')
 }
 
 function refusalChecks(refusal: string | null | undefined): Check[] {

@@ -47,6 +47,9 @@ test('a failure, an incident and a decision stand in the same list, and states o
       ['Retried shake of plate, by tablet, said to be Kim', 'decision'],
     ],
   )
+  const known = { ...incident, message: 'shake of shaker-1 failed for plate: jammed' }
+  t.equal(textsOf({ ...action, outcome: 'ERRORED', error: 'jammed.' }, known)[0], 'plate P-17: shaking on shaker-1, 500 rpm, 5 s; failed')
+  t.same(textsOf({ ...move, outcome: 'ERRORED' }), ['plate: move from pad_1 to shaker_in by arm-1; failed'])
   t.same(textsOf({ kind: 'ended', at: 9, status: 'ABORTED', reason: 'the lid fell' }), ['The run was aborted: the lid fell'])
   t.end()
 })

@@ -29,14 +29,19 @@ export function actionWords({ name, device_id, operations, outcome }: Row): stri
   return done.map(({ operation, params }) => stepIn({ device_id, action_name: name, operation, params })).join('; ')
 }
 
-/** Words a move of the record: `moved from pad_1 to shaker_in by arm-1`. */
-export function moveWords({ from, to, transporter }: Row): string {
-  return moveIn({ from, to, device_id: transporter })
+/** Words a move of the record: `moved from pad_1 to shaker_in by arm-1`; one that was not done as `move from …`. */
+export function moveWords(row: Row): string {
+  const { from, to, transporter } = row
+  const words = moveIn({ from, to, device_id: transporter })
+  return isBad(row) ? words.replace('moved', 'move') : words
 }
 
-/** Returns the end of the words of a step: the reason if it failed. */
-function outcomeWords({ outcome, error }: Row): string {
-  if (outcome === 'ERRORED') return `; failed: ${onPage(String(error ?? 'no reason is known'))}`
+/** Returns the end of the words of a step: the reason if it failed, and no incident says so. */
+function outcomeWords({ outcome, error }: Row, incidents: string): string {
+  if (outcome === 'ERRORED') {
+    const isTold = !error || incidents.includes(String(error).replace(/\.$/, ''))
+    return isTold ? '; failed' : `; failed: ${onPage(String(error))}`
+  }
   return outcome === 'ABORTED' ? '; aborted' : ''
 }
 
@@ -45,21 +50,21 @@ const author = ({ by, operator }: Row) => authorText(by as string | null, operat
 
 type Words = { text: string; at?: unknown; tone?: LogEntry['tone'] }
 
-/** The words of each kind of row; kinds that are not here belong to no operator. */
-const words: Record<string, (row: Row) => Words | undefined> = {
+/** The words of each kind of row; kinds that are not here belong to no operator. `incidents` are the messages of all incidents. */
+const words: Record<string, (row: Row, incidents: string) => Words | undefined> = {
   submission: (row) => ({ text: `${row['workflow']} was submitted by ${author(row)}` }),
-  action(row) {
+  action(row, incidents) {
     const done = row['operations'] as readonly unknown[]
     // Steps of the engine alone, such as an event, are seen with the engine states.
     if (row['device_id'] === null && done.length === 0 && !isBad(row)) return undefined
     return {
-      text: `${plateOf(row)}: ${actionWords(row)}${outcomeWords(row)}`,
+      text: `${plateOf(row)}: ${actionWords(row)}${outcomeWords(row, incidents)}`,
       at: row['started'] ?? row['created'],
       tone: isBad(row) ? 'bad' : undefined,
     }
   },
-  move: (row) => ({
-    text: `${plateOf(row)}: ${moveWords(row)}${outcomeWords(row)}`,
+  move: (row, incidents) => ({
+    text: `${plateOf(row)}: ${moveWords(row)}${outcomeWords(row, incidents)}`,
     at: row['started'] ?? row['created'],
     tone: isBad(row) ? 'bad' : undefined,
   }),
@@ -92,8 +97,9 @@ export function entriesOf(rows: readonly Row[]): LogEntry[] {
     if (row['kind'] !== 'value') continue
     values.set(row['action_id'], [...(values.get(row['action_id']) ?? []), valueWords(row)])
   }
+  const incidents = rows.flatMap(({ kind, message }) => (kind === 'incident' ? String(message) : [])).join('\n')
   const entries = rows.flatMap((row, i): LogEntry[] => {
-    const found = words[String(row['kind'])]?.(row)
+    const found = words[String(row['kind'])]?.(row, incidents)
     if (!found) return []
     const { text, at = row['at'], tone } = found
     const action_id = row['kind'] === 'action' || row['kind'] === 'move' ? String(row['action_id']) : undefined

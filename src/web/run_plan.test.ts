@@ -73,6 +73,14 @@ test('a change of a thread makes its lane anew, and no other', (t) => {
   t.end()
 })
 
+test('a plan that ends where the run waits for somebody has no end', (t) => {
+  const [lane] = new RunLanes(planOf(gantt, 2), false).take(byId(move))
+  t.ok(lane!.plan.length > 0)
+  t.equal(lane!.pace.planned_s, undefined)
+  t.equal(endOf(lane!.pace, 20), undefined)
+  t.end()
+})
+
 test('a forecast says its real time where time is simulated', (t) => {
   t.equal(forecastWords(387, 1), '6:27')
   t.equal(forecastWords(387, 20), '6:27 of simulated time, about 0:19 in real time')

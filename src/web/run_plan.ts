@@ -8,7 +8,7 @@ type Planned = GetForecastResponse['gantt'][number]
 
 /** The progress of a thread beside its plan. Seconds since the beginning of the run. */
 export type Pace = {
-  /** The planned end; undefined without a plan. */
+  /** The planned end; undefined without a plan that goes so far. */
   planned_s: number | undefined
   /** The delay of the end of the last step, beside the plan; negative for early. */
   delay_s: number
@@ -46,7 +46,7 @@ export function barOf({ action_id, kind, name, device, from, to, started, ended,
 }
 
 /** Compares what happened with the plan: the n-th bar of a label is the n-th planned one. An action that takes another device counts by its name. */
-export function paceOf(plan: readonly Bar[], bars: readonly Bar[]): Pace {
+export function paceOf(plan: readonly Bar[], bars: readonly Bar[], hasEnd = true): Pace {
   const left = [...plan]
   let [delay_s, ended_s] = [0, 0]
   let running: Bar | undefined
@@ -61,7 +61,7 @@ export function paceOf(plan: readonly Bar[], bars: readonly Bar[]): Pace {
     if (bar.tone !== 'failed') left.splice(0, at)
   }
   const due_s = running ? running.to_s! : left[0]?.from_s
-  return { planned_s: plan.length ? Math.max(...plan.map(({ to_s }) => to_s!)) : undefined, delay_s, due_s, ended_s }
+  return { planned_s: hasEnd && plan.length ? Math.max(...plan.map(({ to_s }) => to_s!)) : undefined, delay_s, due_s, ended_s }
 }
 
 function keyOf({ kind, label }: Bar): string {
@@ -97,13 +97,16 @@ export function forecastWords(makespan_s: number, scale: number): string {
 /** The lanes of a run, which are made anew for the threads that changed alone. */
 export class RunLanes {
   readonly #plan: ReadonlyMap<string, readonly Bar[]>
+  readonly #hasEnd: boolean
   readonly #rows = new Map<string, TimelineRow>()
   readonly #ofThread = new Map<string, TimelineRow[]>()
   readonly #lanes = new Map<string, PacedLane>()
 
-  constructor(plan: ReadonlyMap<string, readonly Bar[]>) {
+  /** `hasEnd`: whether the plan goes to the end of the run. */
+  constructor(plan: ReadonlyMap<string, readonly Bar[]>, hasEnd = true) {
     this.#plan = plan
-    for (const [thread, planned] of plan) this.#lanes.set(thread, { thread, plan: planned, bars: [], pace: paceOf(planned, []) })
+    this.#hasEnd = hasEnd
+    for (const [thread, planned] of plan) this.#lanes.set(thread, { thread, plan: planned, bars: [], pace: paceOf(planned, [], hasEnd) })
   }
 
   /** Takes the rows as they are now. Returns the lanes, in the order in which their threads began; those of the plan first. */
@@ -121,7 +124,7 @@ export class RunLanes {
       const bars = this.#ofThread.get(thread)!.flatMap((row) => barOf(row) ?? [])
       bars.sort((one, other) => one.from_s - other.from_s)
       const plan = this.#plan.get(thread) ?? []
-      this.#lanes.set(thread, { thread, plan, bars, pace: paceOf(plan, bars) })
+      this.#lanes.set(thread, { thread, plan, bars, pace: paceOf(plan, bars, this.#hasEnd) })
     }
     return [...this.#lanes.values()]
   }

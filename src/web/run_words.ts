@@ -1,6 +1,6 @@
 // The state of a run in a word, with its mark and its tone.
 
-import type { ExecutionSummary } from '../clients/ts/benchd.ts'
+import type { ExecutionSummary, Thread } from '../clients/ts/benchd.ts'
 
 type Going = Pick<ExecutionSummary, 'status' | 'paused' | 'ended_at' | 'open_count' | 'needs_person_count'>
 
@@ -14,4 +14,9 @@ export function runWord({ status, paused, ended_at, open_count, needs_person_cou
   if (ended_at === null) return { word: 'runs', tone: 'busy', mark: '▶' }
   if (status === 'COMPLETED') return { word: 'completed', tone: 'good', mark: '✓' }
   return { word: status.toLowerCase(), tone: 'bad', mark: '✕' }
+}
+
+/** Whether a thread goes on only after a person has done or decided something. */
+export function needsPerson({ status, pause_reason, waiting }: Pick<Thread, 'status' | 'pause_reason' | 'waiting'>): boolean {
+  return pause_reason === 'error' || waiting?.kind === 'operator' || status.startsWith('AWAITING_MANUAL')
 }

@@ -13,7 +13,7 @@ export function Sheet({ title, onClose, children }: SheetProps) {
     const before = document.activeElement as HTMLElement | null
     const sheet = its.current
     const first = (selector: string) => sheet?.querySelector<HTMLElement>(selector)
-    ;(first('input, select') ?? first('.sheet-body button'))?.focus()
+    ;(first('input, select') ?? first('.sheet-body button'))?.focus({ preventScroll: true })
     const close = ({ key }: KeyboardEvent) => key === 'Escape' && onClose()
     addEventListener('keydown', close)
     return () => {

@@ -81,6 +81,10 @@ test('times and durations are short', (t) => {
 test('a decision about an error is called as its button is', (t) => {
   t.equal(sentence('the decision about plate is RETRY_OP at shaker-2'), 'The decision about plate is “Retry operation” at shaker-2.')
   t.equal(sentence('it jammed; possible decisions: RETRY, RETRY_OP, ABORT_THREAD'), 'It jammed.')
+  t.same(
+    [sentence('put it somewhere; then recover the thread'), sentence('then recover the thread that it holds with RETRY, which waits')],
+    ['Put it somewhere; then choose one of the buttons in “Needs you”.', 'Then press “Retry”, which waits.'],
+  )
   t.equal(
     sentence('recover the thread with one of the decisions; or have it done at b: RETRY with "on"'),
     'Choose one of the buttons in “Needs you”; or have it done at b: “Retry on …”.',

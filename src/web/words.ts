@@ -44,7 +44,8 @@ export function threadWord(status: string): string {
 /** Replacements of routes in sentences of the API by buttons and screens. */
 const buttons: readonly (readonly [RegExp, string])[] = [
   [/; possible decisions: [A-Z_, ]+(?=; |$)/, ''],
-  [/\brecover the thread with one of the decisions/, 'choose one of the buttons in “Needs you”'],
+  [/\brecover the thread (that it holds )?with (?=RETRY)/, 'press '],
+  [/\brecover the thread\b( with one of the decisions)?/, 'choose one of the buttons in “Needs you”'],
   [/\bthe execution is paused \(system\)/, 'the service has paused the run'],
   [/\bthe execution is paused \(manual\)/, 'somebody has paused the run'],
   [/\bresume the thread or the execution\b/, 'resume the thread or the run'],

@@ -1,6 +1,6 @@
 // A workflow as lanes: each thread with its steps in their order, as short words.
 
-import type { WorkflowDocument, WorkflowMethod, WorkflowStep } from '../clients/ts/benchd.ts'
+import type { WorkflowCondition, WorkflowDocument, WorkflowMethod, WorkflowStep } from '../clients/ts/benchd.ts'
 
 /** `ways` are the steps of each way behind a condition, with the word of the way. */
 export type LaneStep = { text: string; kind: 'work' | 'wait' | 'way'; ways?: readonly { word: string; steps: readonly LaneStep[] }[] }
@@ -36,13 +36,26 @@ function stepsOf(step: WorkflowStep, methods: Methods): LaneStep[] {
     const times = 'times' in step.repeat ? `${step.repeat.times} times` : `at most ${step.repeat.at_most} times`
     return [{ text: times, kind: 'way', ways: [{ word: '', steps: inner(step.steps) }] }]
   }
-  const ways =
-    'branch' in step
-      ? Object.entries(step.cases).map(([word, steps]) => ({ word, steps: inner(steps) }))
-      : [{ word: 'if so', steps: inner(step.then) }]
   const otherwise = inner(step.else)
-  const text = 'branch' in step ? `by ${step.branch}` : (step.name ?? 'if')
-  return [{ text, kind: 'way', ways: otherwise.length ? [...ways, { word: 'else', steps: otherwise }] : ways }]
+  const others = otherwise.length ? [{ word: 'else', steps: otherwise }] : []
+  if ('if' in step) {
+    const text = `${step.name ? `${step.name}: ` : ''}if ${conditionText(step.if)}`
+    return [{ text, kind: 'way', ways: [{ word: 'then', steps: inner(step.then) }, ...others] }]
+  }
+  const ways = [...Object.entries(step.cases).map(([word, steps]) => ({ word, steps: inner(steps) })), ...others]
+  const text = ways.length === 1 ? `if ${step.branch} is ${ways[0]!.word}` : `by the value of ${step.branch}`
+  return [{ text, kind: 'way', ways }]
+}
+
+/** Words a condition: `od above 0.5 and purity one of a, b`. */
+function conditionText(condition: WorkflowCondition): string {
+  if ('all' in condition) return condition.all.map(conditionText).join(' and ')
+  if ('any' in condition) return condition.any.map(conditionText).join(' or ')
+  const { value, ...limits } = condition
+  const words = Object.entries(limits).map(
+    ([name, limit]) => `${name.replaceAll('_', ' ')} ${Array.isArray(limit) ? limit.join(', ') : limit}`,
+  )
+  return [value, words.join(' and ')].join(' ')
 }
 
 function methodSteps(name: string, method: WorkflowMethod | undefined): LaneStep[] {

@@ -51,8 +51,8 @@ export function NewRunScreen() {
         </p>
       )}
       <WishForm workflows={workflows.value} workflow={workflow} wish={wish} />
-      {workflow && <Picture key={workflow.hash} name={workflow.name} />}
       <Begin wish={wish.value} topology={workflow?.topology}>
+        {workflow && <Picture key={workflow.hash} name={workflow.name} />}
         <Values workflow={workflow} wish={wish} />
       </Begin>
       <WorkflowFiles workflow={workflow} onChanged={read} />

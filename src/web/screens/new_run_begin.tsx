@@ -34,13 +34,21 @@ export function Begin({ wish, topology, children }: BeginProps) {
   const { workflow, mode, groups } = wish
   const why = /^[1-9]\d{0,3}$/.test(groups) ? undefined : 'Groups must be a whole number from 1.'
   const key = JSON.stringify(wish)
+  const shown = useRef(key)
+  shown.current = key
+  /** Takes an answer, unless the form has changed since it was asked for. */
+  const take = (answer: SimulateResponse | undefined) => {
+    const isOfForm = answer !== undefined && shown.current === key
+    if (isOfForm) tried.value = answer
+    return isOfForm
+  }
   useEffect(() => {
     tried.value = undefined
     isShown.value = false
     if (why || !workflow || scope.value === 'read' || Number(groups) > mostByItself) return
     const timer = setTimeout(async () => {
       // What is typed may not be whole yet: the press of a button says what is wrong.
-      tried.value = (await bench.value?.call('simulate', { body: requestOf(wish) }).catch(() => undefined)) ?? tried.value
+      take(await bench.value?.call('simulate', { body: requestOf(wish) }).catch(() => undefined))
     }, still_ms)
     return () => clearTimeout(timer)
   }, [key])
@@ -49,8 +57,7 @@ export function Begin({ wish, topology, children }: BeginProps) {
     if (answer) location.hash = `#/runs/${answer.execution_id}`
   }
   const dryRun = async () => {
-    tried.value = await ask('simulate', { body: requestOf(wish) }, { quiet: true })
-    isShown.value = tried.value !== undefined
+    isShown.value = take(await ask('simulate', { body: requestOf(wish) }, { quiet: true }))
   }
   const scale = mode === 'PURE_SIM' ? 1 : timeScale.value
   return (

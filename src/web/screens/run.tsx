@@ -9,7 +9,7 @@ import { type Bar, scaleEnd } from '../gantt_layout.ts'
 import { Act, Empty, useAnswer } from '../parts.tsx'
 import { endOf, lateBy, lateWords, type PacedLane, planOf, RunLanes } from '../run_plan.ts'
 import { type RecordRow, useRecord } from '../run_record.tsx'
-import { runWord } from '../run_words.ts'
+import { needsPerson, runWord } from '../run_words.ts'
 import { ask, bench, download, ifState, now, state, timeScale } from '../store.tsx'
 import { Time } from '../time.tsx'
 import { clockTime, duration, sentence, stillHeating } from '../words.ts'
@@ -59,16 +59,23 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
   const hasRecord = run_mode !== 'PURE_SIM'
   const rows = useTimeline(execution_id, isKnown)
   const forecast = useForecast(execution_id, hasRecord)
-  const lanesOf = useMemo(() => new RunLanes(planOf(forecast.value?.gantt ?? [], timeScale.value)), [forecast.value, execution_id])
+  const lanesOf = useMemo(() => lanesFor(forecast.value), [forecast.value, execution_id])
   const lanes = useMemo(() => lanesOf.take(rows), [lanesOf, rows])
   const ended = useMemo(() => endedIn(rows), [rows])
   const all = useMemo(() => Object.values(rows), [rows])
-  const record = useRecord(execution_id, { hasRecord, isOpen, change: `${ended} ${ended_at}` })
+  const record = useRecord(execution_id, { hasRecord, isOpen, change: `${ended} ${ended_at} ${run.needs_person_count} ${run.paused?.at}` })
   const opened = useSignal<{ thread: string; id: string } | undefined>(undefined)
-  const openStep = (action_id: string) => {
-    const row = rows[action_id]
-    if (row) opened.value = { thread: row.thread_name, id: action_id }
+  const latest = useRef(rows)
+  latest.current = rows
+  const openStep = (id: string) => {
+    const row = latest.current[id]
+    if (row) opened.value = { thread: row.thread_name, id }
   }
+  // A thousand lines are not worded again each second.
+  const log = useMemo(
+    () => <RunLog {...{ execution_id, hasRecord, rows: record.value, onOpen: openStep }} />,
+    [execution_id, hasRecord, record.value],
+  )
   const took_s = (ended_at ?? now.value / 1000) - started_at
   return (
     <section aria-label={`Run of ${run.workflow_name}`} class="run">
@@ -88,7 +95,7 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
           <Compare run={run} rows={all} />
         </>
       )}
-      <RunLog {...{ execution_id, hasRecord, rows: record.value, onOpen: openStep }} />
+      {log}
       {isOpen && <Changes run={run} shown={run.paused ? 'PAUSED' : run.status} />}
       {hasRecord && <NoteForm execution_id={execution_id} />}
       <Exports execution_id={execution_id} name={run.workflow_name} hasRecord={hasRecord && isOpen} rows={all} />
@@ -96,6 +103,11 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
       <OpenedStep {...{ run, lanes, rows, took_s, record: record.value }} opened={opened.value} onOpen={(next) => (opened.value = next)} />
     </section>
   )
+}
+
+/** The plan of a run that waits for somebody, or fails, does not go to the end of the run. */
+function lanesFor(forecast: GetForecastResponse | undefined): RunLanes {
+  return new RunLanes(planOf(forecast?.gantt ?? [], timeScale.value), forecast?.verdict === 'completes')
 }
 
 /** Returns the forecast; undefined while it is made, and for a run without one. */
@@ -151,7 +163,7 @@ function Head({ run, lanes, took_s }: HeadProps) {
 
 /** The end of the run, the time left, and whether that is late. */
 function Ending({
-  run: { started_at, ended_at, paused },
+  run: { started_at, ended_at, paused, open_count, needs_person_count },
   lanes,
   now_s,
 }: {
@@ -163,9 +175,10 @@ function Ending({
   if (planned_s === 0) return null
   if (ended_at !== null) return <LateWord late_s={now_s - planned_s} planned_s={planned_s} />
   const end_s = Math.max(...lanes.map(({ pace }) => endOf(pace, now_s) ?? 0))
+  const isStanding = paused || needs_person_count === open_count
   return (
     <>
-      {paused ? '; it would end about ' : '; ends about '}
+      {isStanding ? '; it would end about ' : '; ends about '}
       <strong>
         <Time at={started_at + end_s} />
       </strong>
@@ -186,13 +199,18 @@ function LateWord({ late_s, planned_s }: { late_s: number; planned_s: number }) 
 
 function Control({ run: { execution_id, status, paused } }: { run: ExecutionSummary }) {
   const armed = useSignal(false)
+  const wasPaused = useSignal(false)
   const path = { execution_id }
   /** The status for the header If-State. */
   const shown = paused ? 'PAUSED' : status
+  const resume = () => {
+    armed.value = false
+    return ask('resumeExecution', { path, body: {}, ...ifState('PAUSED') })
+  }
   return (
     <>
       {paused ? (
-        <Act label="Resume run" kind="main" onPress={() => ask('resumeExecution', { path, body: {}, ...ifState(shown) })} />
+        <Act label="Resume run" kind="main" onPress={resume} />
       ) : (
         <Act label="Pause run" onPress={() => ask('pauseExecution', { path, body: {}, ...ifState(shown) })} />
       )}
@@ -203,16 +221,18 @@ function Control({ run: { execution_id, status, paused } }: { run: ExecutionSumm
         onPress={async () => {
           // The first press has paused the run, although the stream may not show that yet.
           const asked = ifState(armed.value ? 'PAUSED' : shown)
-          const answer = await ask('stopExecution', { path, body: { confirm: armed.value }, ...asked })
+          if (!armed.value) wasPaused.value = paused !== null
+          // The label says how to go on, and the message would lie over the button.
+          const answer = await ask('stopExecution', { path, body: { confirm: armed.value }, ...asked }, { quiet: !armed.value })
           armed.value = answer !== undefined && !armed.value
         }}
       />
       {armed.value && (
         <Act
           label="Cancel"
-          onPress={async () => {
+          onPress={() => {
+            if (!wasPaused.value) return resume()
             armed.value = false
-            await ask('resumeExecution', { path, body: {} })
           }}
         />
       )}
@@ -222,8 +242,15 @@ function Control({ run: { execution_id, status, paused } }: { run: ExecutionSumm
 
 type ChartProps = HeadProps & { record: readonly RecordRow[] | undefined; onOpen: (thread: string, id: string) => unknown }
 
-function Chart({ run: { started_at, ended_at }, lanes, took_s, record, onOpen }: ChartProps) {
+function Chart({ run: { execution_id, started_at, ended_at }, lanes, took_s, record, onOpen }: ChartProps) {
   const barcodes = useMemo(() => barcodesIn(record ?? []), [record])
+  // One text, so that the chart is drawn again only when it changes.
+  const held = useComputed(() =>
+    Object.values(state.value.thread)
+      .flatMap((one) => (one.execution_id === execution_id && needsPerson(one) ? one.thread_name : []))
+      .join('\n'),
+  ).value
+  const waiting = useMemo(() => new Set(held.split('\n')), [held])
   const isOpen = ended_at === null
   if (lanes.every(({ plan, bars }) => plan.length + bars.length === 0))
     return (
@@ -232,16 +259,17 @@ function Chart({ run: { started_at, ended_at }, lanes, took_s, record, onOpen }:
       </figure>
     )
   const last_s = lanes.reduce(
-    (most, { pace }) => Math.max(most, pace.ended_s, pace.planned_s ?? 0, (isOpen && endOf(pace, took_s)) || 0),
+    (most, { plan, pace }) => Math.max(most, pace.ended_s, plan.at(-1)?.to_s ?? 0, (isOpen && endOf(pace, took_s)) || 0),
     0,
   )
-  const noteOf = ({ pace }: PacedLane) => {
+  const noteOf = ({ thread, pace }: PacedLane) => {
+    if (waiting.has(thread)) return { word: '‖ needs you', isLate: true }
     if (pace.planned_s === undefined) return undefined
     const isOver = pace.due_s === undefined
     if (!isOpen && !isOver) return { word: 'not all was done', isLate: true }
     const { word, isLate } = lateWords(lateBy(pace, took_s), pace.planned_s)
     const end = clockTime(started_at + endOf(pace, took_s)!, started_at)
-    return { word: word === 'on time' ? `${isOver ? 'ended' : 'ends'} ${end}` : `${word}, ${end}`, isLate }
+    return word === 'on time' ? { word: `${isOver ? 'ended' : 'ends'} ${end}`, isLate } : { word, end, isLate }
   }
   return (
     <Gantt

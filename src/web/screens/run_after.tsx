@@ -62,7 +62,7 @@ function Comparison({ other, rows }: { other: string; rows: readonly TimelineRow
       <p class="long" role="status">
         {words}
       </p>
-      <table>
+      <table class="compared">
         <thead>
           <tr>
             <th scope="col">Step</th>

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { TimelineRow } from '../../clients/ts/benchd.ts'
-import { type Bar, stepsIn } from '../gantt_layout.ts'
+import { type Bar, happenedAs, stepsIn } from '../gantt_layout.ts'
 import { actionWords, moveWords } from '../run_log.ts'
 import { endOf, lateBy, lateWords, type PacedLane } from '../run_plan.ts'
 import type { RecordRow } from '../run_record.tsx'
@@ -32,7 +32,7 @@ export function StepSheet({ execution_id, lane, bar, name, row, began_s, now_s, 
   const steps = stepsIn(lane)
   const at = steps.findIndex(({ id }) => id === bar.id)
   const [before, after] = [steps[at - 1], at < 0 ? undefined : steps[at + 1]]
-  const planned = lane.plan.find(({ kind, label }) => kind === bar.kind && label === bar.label)
+  const planned = lane.plan.find((one) => one === bar || happenedAs(lane, one)?.id === bar.id)
   const device = row?.device ?? row?.transporter ?? undefined
   const took = (bar.to_s ?? now_s) - bar.from_s
   const values = rows.filter(({ kind, action_id }) => kind === 'value' && action_id === bar.id)

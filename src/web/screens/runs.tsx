@@ -2,12 +2,12 @@
 
 import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type ExecutionSummary, type ListExecutionsResponse, modeWords } from '../../clients/ts/benchd.ts'
+import { BenchError, type ExecutionSummary, type ListExecutionsResponse, modeWords } from '../../clients/ts/benchd.ts'
 import { Choice, Empty, namesOf, Text, useAnswer } from '../parts.tsx'
 import { runWord } from '../run_words.ts'
 import { bench, now, state } from '../store.tsx'
 import { Time } from '../time.tsx'
-import { duration } from '../words.ts'
+import { duration, sentence } from '../words.ts'
 
 const page = 50
 /** The pause in typing after which is searched, ms. */
@@ -26,7 +26,7 @@ export function RunsScreen() {
     tag: useSignal(''),
   }
   const query = useComputed(() => queryOf(Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value]))))
-  const { runs, next, more } = useRuns(JSON.stringify(query.value))
+  const { runs, next, more, trouble } = useRuns(JSON.stringify(query.value))
   const isFiltered = Object.keys(query.value).length > 0
   const clear = () => {
     for (const field of Object.values(fields)) field.value = ''
@@ -44,7 +44,10 @@ export function RunsScreen() {
         </a>
       </div>
       <Filters {...fields} />
-      {runs === undefined ? (
+      <p class="trouble" role="alert">
+        {trouble}
+      </p>
+      {trouble ? null : runs === undefined ? (
         <Empty>Loading the runs …</Empty>
       ) : runs.length > 0 ? (
         <Table runs={runs} />
@@ -109,22 +112,31 @@ function midnight(day: string, later = 0): string {
   return String(new Date(year!, month! - 1, date! + later).getTime() / 1000)
 }
 
-/** Returns the runs that the query finds, as far as they were asked for. They are read again when a run begins or ends. */
+/** Returns the runs that the query finds, as far as they were asked for, or the reason why the query is refused. They are read again when a run begins or ends. */
 function useRuns(query: string) {
   const found = useSignal<ListExecutionsResponse | undefined>(undefined)
+  const trouble = useSignal('')
   const changes = useComputed(() =>
     Object.values(state.value.run)
       .map(({ execution_id, status }) => `${execution_id}${status}`)
       .join(),
   )
-  const asked = (before?: string) =>
-    bench.value?.call('listExecutions', { query: { ...JSON.parse(query), limit: page, ...(before && { before }) } }).catch(() => undefined)
+  const asked = async (before?: string) => {
+    const asked = { ...JSON.parse(query), limit: page, ...(before && { before }) }
+    try {
+      return await bench.value?.call('listExecutions', { query: asked })
+    } catch (error) {
+      return error instanceof BenchError && error.status === 400 ? refusalWords(error) : undefined
+    }
+  }
   useEffect(() => {
     let isOver = false
     const timer = setTimeout(
       async () => {
         const answer = await asked()
-        if (answer && !isOver) found.value = answer
+        if (!answer || isOver) return
+        trouble.value = typeof answer === 'string' ? answer : ''
+        if (typeof answer !== 'string') found.value = answer
       },
       found.value ? still_ms : 0,
     )
@@ -136,9 +148,14 @@ function useRuns(query: string) {
   const more = async () => {
     const { executions = [], next } = found.value ?? {}
     const answer = next ? await asked(next) : undefined
-    if (answer) found.value = { executions: [...executions, ...answer.executions], next: answer.next }
+    if (answer && typeof answer !== 'string') found.value = { executions: [...executions, ...answer.executions], next: answer.next }
   }
-  return { runs: found.value?.executions, next: found.value?.next, more }
+  return { runs: found.value?.executions, next: trouble.value ? undefined : found.value?.next, more, trouble: trouble.value }
+}
+
+/** Words the refusal of a query with the names of the fields. */
+function refusalWords({ message }: BenchError): string {
+  return sentence(message.replace(/^.*the query: /, '').replace('since is not before until', '“From” is after “To”'))
 }
 
 function Table({ runs }: { runs: readonly ExecutionSummary[] }) {
