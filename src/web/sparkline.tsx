@@ -5,6 +5,7 @@ import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Reading } from '../clients/ts/benchd.ts'
 import { bench, now, state } from './store.tsx'
+import { changeOf, least_c, secondsUntil } from './warming.ts'
 import { duration, readingWords } from './words.ts'
 
 const shown_s = 900
@@ -61,29 +62,14 @@ function Main({ reading, trend }: { reading: Reading; trend: ComponentChild }) {
   )
 }
 
-/** The time over which a trend is told, s, and the change in °C that counts as one. */
-const trend_s = 60
-const trend_c = 0.5
-
-/** Returns the change of temperature, in °C, and the seconds that it took; undefined without two readings. */
-function changeOf(readings: readonly Reading[]): { change: number; seconds: number } | undefined {
-  const last = readings.at(-1)
-  const before = last && readings.find(({ at }) => at >= last.at - trend_s)
-  if (typeof last?.temperature !== 'number' || typeof before?.temperature !== 'number' || before === last) return undefined
-  return { change: last.temperature - before.temperature, seconds: last.at - before.at }
-}
-
-/** Returns the seconds that the device needs to come to this temperature if it goes on as in the last minute; 0 if that cannot be said. */
+/** Returns the seconds that the device needs to come to this temperature; 0 if that cannot be said. */
 export function secondsTo(target: number | null | undefined, device_id: string): number {
-  const readings = past.value[device_id] ?? []
-  const { change = 0, seconds = 0 } = changeOf(readings) ?? {}
-  const missing = (target ?? 0) - (readings.at(-1)?.temperature ?? 0)
-  return change >= trend_c && missing > 0 ? (missing / change) * seconds : 0
+  return secondsUntil(target ?? null, past.value[device_id] ?? [])
 }
 
 function Trend({ readings }: { readings: readonly Reading[] }) {
-  const change = changeOf(readings)?.change ?? 0
-  if (Math.abs(change) < trend_c) return null
+  const change = changeOf(readings)
+  if (Math.abs(change) < least_c) return null
   return (
     <span role="img" aria-label={change > 0 ? 'rising' : 'falling'}>
       {change > 0 ? ' ↗' : ' ↘'}
