@@ -32,7 +32,7 @@ test('every command of Try it does what the README says', async (t) => {
   t.match(exported, /^export BENCHD_URL=http:\/\/127\.0\.0\.1:8520 BENCHD_API_KEY=bk_…$/)
   const shows: Record<string, RegExp> = {
     'runs simulate': /seal-and-spin +completes/,
-    'runs submit': /ERRORED[\s\S]*jam/,
+    'runs submit': /incident: [\s\S]*jam/,
     'runs why': /npx benchd runs recover/,
     'runs recover': /RETRY/,
     'runs follow': /COMPLETED/,

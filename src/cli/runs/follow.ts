@@ -9,6 +9,7 @@ import { CliError } from '../exit.ts'
 import { print } from '../table.ts'
 import { note } from '../terminal.ts'
 import { type Level, RunLog } from './run_log.ts'
+import { withoutDecisions } from './why.ts'
 
 const page = 1000
 /** Seconds after which the run is asked for its waits and blockers. */
@@ -100,5 +101,6 @@ async function look(service: Service, execution_id: string, { noted, log }: Told
 }
 
 function worded({ thread_name, message }: Blocker): string {
-  return atShell(thread_name === null ? message : `${thread_name}: ${message}`)
+  const text = withoutDecisions(message)
+  return atShell(thread_name === null ? text : `${thread_name}: ${text}`)
 }

@@ -101,8 +101,8 @@ function waitOf({ thread_id, thread_name, status, waits_for, since_s, because }:
   return [`${thread_name} (${status}) ${what}`, ...because.map((sentence) => `  ${sentence}`)].join('\n')
 }
 
-/** Removes the decisions from a sentence, because they are listed separately with their meanings. */
-function withoutDecisions(text: string): string {
+/** Removes the decisions from a sentence, because `runs why` lists those that are possible now, with their meanings. */
+export function withoutDecisions(text: string): string {
   return text.replace(/; possible decisions: [A-Z_, ]+$/, '')
 }
 
