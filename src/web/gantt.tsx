@@ -28,6 +28,7 @@ type ChartProps<Its extends Lane> = {
 type Note = { word: string; end?: string; isLate: boolean }
 
 const least_px = 320
+const narrowest_px = 200
 /** The width of the names in a narrow chart, where the end of a late row is left out. */
 const narrow_px = 116
 /** The width of a letter, roughly. */
@@ -117,7 +118,9 @@ function useScroll(rows: RefObject<HTMLDivElement | null>) {
   useEffect(() => {
     const its = rows.current!
     const look = () => {
-      const { clientWidth: width_px, clientHeight: height_px, scrollTop } = its
+      const { clientHeight: height_px, scrollTop } = its
+      // Before it has its place it may have no width.
+      const width_px = Math.max(narrowest_px, its.clientWidth)
       const top_px = Math.floor(scrollTop / scrollStep_px) * scrollStep_px
       const { value } = size
       if (value.width_px !== width_px || value.height_px !== height_px || value.top_px !== top_px)

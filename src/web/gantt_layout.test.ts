@@ -43,3 +43,21 @@ test('a tap means the step that is there, or the nearest; a planned step that ha
   )
   t.end()
 })
+
+test('a lane of many steps is compared with its plan in one pass', (t) => {
+  let read = 0
+  const counted = (id: string, at: number): Bar => ({
+    ...bar(id, at, at + 1),
+    get label() {
+      read++
+      return 'shake'
+    },
+  })
+  const lane = (name: string) => Array.from({ length: 500 }, (_, n) => counted(`${name} ${n}`, n))
+  const its: Lane = { thread: 'plate', plan: lane('planned'), bars: lane('done').slice(0, 400) }
+  t.equal(stepsIn(its).length, 500)
+  t.equal(happenedAs(its, its.plan[7]!)?.id, 'done 7')
+  t.equal(happenedAs(its, its.plan[400]!), undefined)
+  t.ok(read <= 2000, `${read} labels were read`)
+  t.end()
+})

@@ -47,10 +47,26 @@ export function ticksOf(end_s: number, most: number, began_s = 0): number[] {
   return Array.from({ length: Math.max(0, Math.floor((end_s - first) / step) + 1) }, (_, i) => first + i * step)
 }
 
+/** The steps that happened as planned ones, of each lane that was asked about: a lane may have thousands, and is made anew when it changes. */
+const pairs = new WeakMap<Lane, ReadonlyMap<Bar, Bar | undefined>>()
+
 /** Returns the step that happened as a planned one: the n-th of a label is the n-th planned one. */
-export function happenedAs({ bars, plan }: Lane, planned: Bar): Bar | undefined {
-  const isAlike = ({ kind, label }: Bar) => kind === planned.kind && label === planned.label
-  return bars.filter(isAlike)[plan.filter(isAlike).indexOf(planned)]
+export function happenedAs(lane: Lane, planned: Bar): Bar | undefined {
+  const its = pairs.get(lane) ?? pairsOf(lane)
+  pairs.set(lane, its)
+  return its.get(planned)
+}
+
+function pairsOf({ bars, plan }: Lane): ReadonlyMap<Bar, Bar | undefined> {
+  const left = new Map<string, Bar[]>()
+  const keyOf = ({ kind, label }: Bar) => `${kind} ${label}`
+  for (const bar of bars.toReversed()) {
+    const key = keyOf(bar)
+    const alike = left.get(key)
+    if (alike) alike.push(bar)
+    else left.set(key, [bar])
+  }
+  return new Map(plan.map((planned) => [planned, left.get(keyOf(planned))?.pop()]))
 }
 
 /** Returns the steps of a thread: those that happened, then those that are planned and did not happen. */
