@@ -20,7 +20,7 @@ const route = routesOf<Rooms>('runs')
 
 const path = '/api/incidents/:incident_id'
 
-const ShownIncident = v.strictObject({
+export const ShownIncident = v.strictObject({
   ...Incident.entries,
   pictures: described(v.array(v.string()), 'The cameras whose picture is kept with it'),
 })

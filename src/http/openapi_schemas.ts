@@ -19,7 +19,6 @@ import {
 } from '../devices/records.ts'
 import * as contexts from '../events/contexts.ts'
 import { RuntimeEvent } from '../events/event.ts'
-import { Incident } from '../events/incidents.ts'
 import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { described } from '../kit/described.ts'
@@ -39,6 +38,7 @@ import {
   ShownTopology,
 } from '../workflow/snapshot.ts'
 import { Group, SubmissionRequest } from '../workflow/state/submission_request.ts'
+import { ShownIncident } from './incidents.ts'
 
 /** The body of every error. */
 const ErrorBody = v.strictObject({
@@ -91,7 +91,7 @@ export const named = {
   WorkflowCondition: anyOf(Condition),
   WorkflowAction: anyOf(JsonAction),
   WorkflowMethod: anyOf(JsonMethod),
-  Incident,
+  Incident: ShownIncident,
   RuntimeEvent,
   ...contexts,
 }

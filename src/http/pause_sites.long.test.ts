@@ -25,6 +25,8 @@ type Scene = {
   latched?: [device_id: string, state: 'faulted' | 'stopped']
   /** What has ended from the decision on, in order. A decision that is not here is refused. */
   ends: Partial<Record<Decision, readonly string[]>>
+  /** A decision that is offered only when somebody has said where the labware is. */
+  later?: Decision
 }
 
 const twoSteps = [{ method: 'shake_it' }, { method: 'seal_it' }]
@@ -118,6 +120,7 @@ const scenes: Record<PauseSite, Scene> = {
       CONTINUE: [...shaken, ...sealed, ...done],
       ABORT_THREAD: ['ACTION shake ABORTED', unshaken, ...aborted],
     },
+    later: 'CONTINUE',
   },
   MOVE_RESOLUTION: {
     async open(t) {
@@ -293,7 +296,10 @@ for (const [site, scene] of Object.entries(scenes)) {
 
   test(`at ${site} an operator sees why and what to do; all but ${honoured.join(', ')} is refused`, options, async (t) => {
     const { run, thread } = await scene.open(t)
-    t.match(thread, { status: 'PAUSED', pause_reason: site === 'RESTART' ? 'system' : 'error', last_error: scene.why, decisions: honoured })
+    const offered = honoured.filter((decision) => decision !== scene.later)
+    const pause_reason = site === 'RESTART' ? 'system' : 'error'
+    t.match(thread, { status: 'PAUSED', pause_reason, last_error: scene.why })
+    t.same(thread.decisions, offered)
     t.equal((await run.incidents()).at(-1)?.category ?? null, scene.incident)
     const blockers = await run.blockers()
     t.match(

@@ -90,7 +90,7 @@ export type WorkflowAction = { do: string; name?: string; on_failure?: 'PAUSE' |
 
 export type WorkflowMethod = Array<WorkflowAction> | { actions: Array<WorkflowAction>; on_start?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }>; on_end?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }> }
 
-export type Incident = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; operator?: string; timestamp: number } | null; solved?: { by: string; operator?: string; timestamp: number; text: string } }
+export type Incident = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; operator?: string; timestamp: number } | null; solved?: { by: string; operator?: string; timestamp: number; text: string }; pictures: Array<string> }
 
 export type CustomEventContext = { execution_id: string; workflow_name: string; thread_id: string | null; group_id: string | null; event_name: string; value: string | null; data: Record<string, unknown> }
 
@@ -312,9 +312,7 @@ export type ListManualStepsResponse = { steps: Array<{ step_id: string; executio
 
 export type ConfirmManualStepRequest = { answer?: 'done' | 'taken' | 'elsewhere' | 'cannot'; position?: string; barcode?: string; reason?: string }
 
-export type ListIncidentsResponse = { incidents: Array<GetIncidentResponse> }
-
-export type GetIncidentResponse = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; operator?: string; timestamp: number } | null; solved?: { by: string; operator?: string; timestamp: number; text: string }; pictures: Array<string> }
+export type ListIncidentsResponse = { incidents: Array<Incident> }
 
 export type ExtendLateCallRequest = { seconds: number }
 
@@ -614,7 +612,7 @@ export type Operations = {
   /** List incidents */
   listIncidents: { path: Record<string, never>; query: { limit?: number; execution_id?: string; acknowledged?: 'true' | 'false' }; body: undefined; answer: ListIncidentsResponse }
   /** Get one incident, with all its detail */
-  getIncident: { path: { incident_id: string }; query: Record<string, never>; body: undefined; answer: GetIncidentResponse }
+  getIncident: { path: { incident_id: string }; query: Record<string, never>; body: undefined; answer: Incident }
   /** Get the picture of a camera that is kept with an incident */
   getIncidentPicture: { path: { incident_id: string; camera: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** Mark an incident as seen */
