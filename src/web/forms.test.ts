@@ -81,7 +81,7 @@ test('the most used operations come first, and the main ones among those that no
   const all = ['lock_plate', 'unlock_plate', 'set_temperature', 'shake'].map((name) => ({ name }))
   const names = (usage: { operation: string; times: number }[]) => mostUsedFirst(all, usage).map(({ name }) => name)
   t.same(names([]), ['shake', 'lock_plate', 'unlock_plate', 'set_temperature'])
-  t.same(names([{ operation: 'set_temperature', times: 2 }]), ['set_temperature', 'shake', 'lock_plate', 'unlock_plate'])
+  t.same(names([{ operation: 'set_temperature', times: 2 }]), ['shake', 'set_temperature', 'lock_plate', 'unlock_plate'])
   t.end()
 })
 

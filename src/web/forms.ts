@@ -82,17 +82,17 @@ export function targetsOf({ heating }: Pick<DeviceInfo, 'heating'>, reading: Rea
   return { temperature: reading?.target ?? heating?.target, ...Object.fromEntries(others) }
 }
 
-/** The main operations of instruments, which come first among those that nobody has used yet. */
+/** The main operations of instruments. */
 const usual = ['shake', 'seal', 'peel', 'centrifuge']
 
-/** Sorts operations by how often each was done on the device, then as the device lists them. */
+/** Sorts operations: the main one first, which has its place for good, then by how often each was done on the device, then as the device lists them. */
 export function mostUsedFirst<Operation extends { name: string }>(
   operations: readonly Operation[],
   usage: readonly { operation: string; times: number }[],
 ): Operation[] {
   const times = (name: string) => usage.find(({ operation }) => operation === name)?.times ?? 0
   const isUsual = (name: string) => Number(usual.includes(name))
-  return [...operations].sort((a, b) => times(b.name) - times(a.name) || isUsual(b.name) - isUsual(a.name))
+  return [...operations].sort((a, b) => isUsual(b.name) - isUsual(a.name) || times(b.name) - times(a.name))
 }
 
 /** Returns the operation without parameters that a refusal or a failure names as its remedy, such as `lock_plate`; undefined if it names none. */
