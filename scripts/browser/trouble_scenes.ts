@@ -164,7 +164,7 @@ export const troubleChecks: Record<string, Check> = {
     bench,
   ) {
     const page = await bench.open('/', { prepare: cuttable })
-    await card(page, 'shaker-1').waitFor()
+    await motionButton(card(page, 'shaker-1')).waitFor()
     await page.evaluate('goAway()')
     await page.getByText(/no connection for/).waitFor()
     assert.equal(await motionButton(card(page, 'shaker-1')).isDisabled(), true)
