@@ -38,7 +38,8 @@ export const cardChecks: Record<string, Check> = {
     assert.deepEqual(await valuesOf(seal), ['165', '2.5'], 'as another client has used them')
     await page.keyboard.press('Escape')
     await seal.waitFor({ state: 'detached' })
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Seal', 'the button has the focus again')
+    // The form came from a button in front, or from the menu where the card was not whole yet.
+    assert.match(String(await page.evaluate('document.activeElement.textContent')), /^(Seal|More)$/, 'the button has the focus again')
     await bench.ask('POST', '/api/devices/sealer-1/set_temperature', { temperature: null })
     await sealer.getByText(/target|Heating to/).waitFor({ state: 'detached' })
     const warm = await openForm(page, 'sealer-1', 'Set temperature')

@@ -1,7 +1,7 @@
 // A sheet at the bottom of the window, over the screen and under STOP ALL, which stays in reach: a form, or a list of buttons.
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 type SheetProps = { title: string; onClose: () => void; children: ComponentChildren }
 
@@ -9,7 +9,8 @@ type SheetProps = { title: string; onClose: () => void; children: ComponentChild
 export function Sheet({ title, onClose, children }: SheetProps) {
   const its = useRef<HTMLDialogElement>(null)
   const titleId = `sheet-${title.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-')}`
-  useEffect(() => {
+  // At once: a person who is quick has pressed something in the sheet before an effect would run.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null
     const sheet = its.current
     const first = (selector: string) => sheet?.querySelector<HTMLElement>(selector)
