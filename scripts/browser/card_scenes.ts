@@ -25,6 +25,7 @@ export const cardChecks: Record<string, Check> = {
     await button(shaker, 'Lock plate').tap()
     await shaker.getByRole('listitem').getByText('plate locked').waitFor()
     await refused.waitFor({ state: 'detached' })
+    assert.equal(await button(shaker, 'Lock plate').count(), 0, 'what would do nothing is not in front')
     await (await openForm(page, 'shaker-1', 'Shake')).getByRole('button', { name: 'Start' }).tap()
     await shaker.getByText(/shook at 400 rpm for 5 s/i).waitFor()
   },

@@ -51,6 +51,14 @@ test('whatever changes something is taken down, and what was refused that; readi
   t.match(await verifyChain(`${data_dir}/audit-refused.jsonl`), { broken: [], torn: 0, lines: 4 })
 })
 
+test('a dry run that was carried out has no line, and one that was refused has', async (t) => {
+  const { ask } = await openTestBench(t)
+  const body = { workflow: 'seal-and-spin', run_mode: 'LIVE' }
+  t.equal((await ask('POST', '/api/simulations', { key: 'operate', json: body })).status, 200)
+  t.equal((await ask('POST', '/api/simulations', { key: 'read', json: body })).status, 403)
+  t.match((await taken(ask)).slice(1), [{ what: 'POST /api/simulations', status: 403 }])
+})
+
 test('what was done and what was refused are asked for together or each alone', async (t) => {
   const { ask } = await openTestBench(t)
   await ask('POST', '/api/stop')

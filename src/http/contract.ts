@@ -103,7 +103,7 @@ type Description<Rooms, Body, Query> = {
   conditional?: true
   /** For routes with `If-State`: returns the state of the path's object, as its resource shows it, and after a space the time of its last stop; undefined if it does not exist. */
   state_of?: (rooms: Rooms, param: (name: string) => string) => string | undefined
-  /** Whether a request that was carried out has no line in the audit trail, because it only repeats an earlier one that has. */
+  /** Whether a request that was carried out has no line in the audit trail, because it repeats an earlier request that has one, or changes nothing. */
   is_unrecorded?: true
   /** Whether the answer holds a secret, and must not be stored. */
   is_secret?: true

@@ -34,13 +34,12 @@ export const runForecastRoutes: Route<Rooms>[] = [
       const { runtime } = call.rooms.runs
       const { execution, row } = knownBy(call.rooms, call.param('execution_id'))
       const { path } = await recordFor(call)
-      const made = underWay.get(path) ?? forecastOf(runtime, { execution, path, execution_id: row.execution_id })
-      underWay.set(path, made)
-      try {
-        return new Response(await made, { headers: answerHeaders('application/json') })
-      } finally {
-        underWay.delete(path)
+      const begin = () => {
+        const made = forecastOf(runtime, { execution, path, execution_id: row.execution_id }).finally(() => underWay.delete(path))
+        underWay.set(path, made)
+        return made
       }
+      return new Response(await (underWay.get(path) ?? begin()), { headers: answerHeaders('application/json') })
     },
   }),
 ]

@@ -7,7 +7,7 @@ import { KeyForm } from './key_form.tsx'
 import { type Later, LaterScreen, later, laterWithStyle, more } from './later.tsx'
 import { AskName } from './name_form.tsx'
 import { NeedCard } from './need_card.tsx'
-import { Empty } from './parts.tsx'
+import { Empty, ShowAll } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
 import { SolvedLines } from './solved_lines.tsx'
 import { StopButton, StopNotes } from './stop.tsx'
@@ -212,11 +212,7 @@ function NeedCards({ all }: { all: typeof needs.value }) {
       {few.map((need) => (
         <NeedCard key={need.id} need={need} />
       ))}
-      {all.length > few.length && (
-        <button type="button" class="quiet" onClick={() => (showsAll.value = true)}>
-          Show {all.length - few.length} more
-        </button>
-      )}
+      <ShowAll of={showsAll} rest={all.length - few.length} />
     </section>
   )
 }

@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { GetLabwareHistoryResponse, Topology } from '../clients/ts/benchd.ts'
 import type { Chosen } from './deck_picture.tsx'
 import { contentOf, labwareWords, type Position, type Standing, threadName } from './deck_state.ts'
-import { Act, Choice, useAnswer } from './parts.tsx'
+import { Act, Choice, ShowAll, useAnswer } from './parts.tsx'
 import { ask, now, state } from './store.tsx'
 import { threadColour } from './thread_colours.ts'
 import { clockTime, deviceWords, duration, sentence, threadWord } from './words.ts'
@@ -120,11 +120,7 @@ function Journey({ labware_id, place }: { labware_id: string; place: string }) {
           <Step key={i} step={step} />
         ))}
       </ol>
-      {steps.length > shown.length && (
-        <button type="button" class="quiet" onClick={() => (showsAll.value = true)}>
-          Show {steps.length - shown.length} more
-        </button>
-      )}
+      <ShowAll of={showsAll} rest={steps.length - shown.length} />
     </section>
   )
 }

@@ -1,7 +1,7 @@
 // A sentence for each event.
 
 import type { RuntimeEvent } from '../clients/ts/benchd.ts'
-import { authorText, onPage, sentence, stillHeating, threadWord } from './words.ts'
+import { onPage, sentence, stillHeating, threadWord } from './words.ts'
 
 type Words = (context: Record<string, unknown>, event: RuntimeEvent) => string
 
@@ -13,8 +13,7 @@ const because = (reason: unknown) => (reason ? `: ${reason}` : '.')
 
 const eventSentences: Record<string, Words> = {
   'DEVICE.FAULTED': ({ error }, { entity_id }) => (`${error}`.startsWith(entity_id) ? sentence(`${error}`) : `${entity_id}: ${error}`),
-  'DEVICE.STOPPED': ({ by, operator }, { entity_id }) =>
-    `${entity_id} was stopped${by ? ` by ${authorText(by as string, operator as string | undefined)}` : ''}.`,
+  'DEVICE.STOPPED': ({ by }, { entity_id }) => `${entity_id} was stopped${by ? ` by ${by}` : ''}.`,
   'DEVICE.FAULT_CLEARED': (_, { entity_id }) => `The fault of ${entity_id} was cleared.`,
   'DEVICE.ADDED': (_, { entity_id }) => `${entity_id} was added.`,
   'DEVICE.CHANGED': (_, { entity_id }) => `The settings of ${entity_id} were changed.`,

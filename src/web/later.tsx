@@ -26,14 +26,23 @@ export function later<Module>(load: () => Promise<Module>): Later<Module> {
   return { loaded, fetch }
 }
 
-/** A file of screens with a style sheet. The screens are shown without it where it cannot be fetched. */
+/** The style sheets that were asked for, by address: two files of screens may share one. */
+const styles = new Map<string, Promise<unknown>>()
+
+/** A file of screens with a style sheet. The screens are shown without the sheet where it cannot be fetched. */
 export function laterWithStyle<Module>(href: string, load: () => Promise<Module>): Later<Module> {
   return later(async () => {
-    const styled = new Promise((resolve) => {
-      document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: resolve, onerror: resolve }))
-    })
-    const [screens] = await Promise.all([load(), styled])
+    const style = styles.get(href) ?? appended(href)
+    styles.set(href, style)
+    const [screens] = await Promise.all([load(), style])
     return screens
+  })
+}
+
+/** Appends a style sheet to the document. Resolves when the sheet is there, or cannot be fetched. */
+function appended(href: string): Promise<unknown> {
+  return new Promise((resolve) => {
+    document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: resolve, onerror: resolve }))
   })
 }
 

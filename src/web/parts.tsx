@@ -323,3 +323,13 @@ export function Block({ title, children }: { title: string; children: ComponentC
     </section>
   )
 }
+
+/** The button that shows the rest of a shortened list; nothing where the list is whole. */
+export function ShowAll({ of, rest }: { of: Signal<boolean>; rest: number }) {
+  if (rest <= 0) return null
+  return (
+    <button type="button" class="quiet" onClick={() => (of.value = true)}>
+      Show {rest} more
+    </button>
+  )
+}

@@ -57,7 +57,7 @@ export function paceOf(plan: readonly Bar[], bars: readonly Bar[], hasEnd = true
     const [planned] = left.splice(at, 1)
     if (bar.to_s === null) running = planned
     else delay_s = bar.to_s - planned!.to_s!
-    // What was planned before is left out, or another way was taken.
+    // The run has left out the steps that were planned before this one, or it took another branch.
     if (bar.tone !== 'failed') left.splice(0, at)
   }
   const due_s = running ? running.to_s! : left[0]?.from_s

@@ -5,7 +5,7 @@ import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Reading } from '../clients/ts/benchd.ts'
 import { bench, now, state } from './store.tsx'
-import { changeOf, least_c, secondsUntil } from './warming.ts'
+import { changeOf, least_c, secondsUntil } from './temperature_trend.ts'
 import { duration, readingWords } from './words.ts'
 
 const shown_s = 900

@@ -142,7 +142,10 @@ export class RunEnvironments {
     return found
   }
 
-  /** An environment on time that jumps; what stands around in LIVE stands there too, if it is for a LIVE run, except the labware that is `gone`. */
+  /**
+   * Makes an environment on simulated time, which jumps to the next event. For a LIVE run it begins with the labware that stands on the bench, except
+   * the labware with the ids in `gone`.
+   */
   rehearsal(
     topology: Topology,
     mode: RunMode,

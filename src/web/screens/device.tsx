@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { Capabilities, DeviceInfo } from '../../clients/ts/benchd.ts'
 import { DeviceCard } from '../device_card.tsx'
 import { titled } from '../forms.ts'
-import { Act, Block, Empty, useAnswer } from '../parts.tsx'
+import { Act, Block, Empty, ShowAll, useAnswer } from '../parts.tsx'
 import { ask, mayAdminister, now, state } from '../store.tsx'
 import { authorText, clockTime, duration, sentence } from '../words.ts'
 import { DeviceCharts, type Operation } from './device_charts.tsx'
@@ -73,11 +73,7 @@ function Done({ operations }: { operations: readonly Operation[] }) {
           </li>
         ))}
       </ul>
-      {operations.length > shown.length && (
-        <button type="button" class="quiet" onClick={() => (showsAll.value = true)}>
-          Show {operations.length - shown.length} more
-        </button>
-      )}
+      <ShowAll of={showsAll} rest={operations.length - shown.length} />
     </Block>
   )
 }

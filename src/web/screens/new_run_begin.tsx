@@ -47,7 +47,7 @@ export function Begin({ wish, topology, children }: BeginProps) {
     isShown.value = false
     if (why || !workflow || scope.value === 'read' || Number(groups) > mostByItself) return
     const timer = setTimeout(async () => {
-      // What is typed may not be whole yet: the press of a button says what is wrong.
+      // A refusal is not shown here, because a person may still be typing. The buttons *Dry run* and *Start run* show it.
       take(await bench.value?.call('simulate', { body: requestOf(wish) }).catch(() => undefined))
     }, still_ms)
     return () => clearTimeout(timer)

@@ -244,7 +244,7 @@ type ChartProps = HeadProps & { record: readonly RecordRow[] | undefined; onOpen
 
 function Chart({ run: { execution_id, started_at, ended_at }, lanes, took_s, record, onOpen }: ChartProps) {
   const barcodes = useMemo(() => barcodesIn(record ?? []), [record])
-  // One text, so that the chart is drawn again only when it changes.
+  // The names are joined to one text, which signals compare by its content: the chart is drawn again only when a name changes.
   const held = useComputed(() =>
     Object.values(state.value.thread)
       .flatMap((one) => (one.execution_id === execution_id && needsPerson(one) ? one.thread_name : []))

@@ -1,7 +1,7 @@
 // The time that is left while something warms up.
 
 import { test } from 'tap'
-import { changeOf, secondsUntil } from './warming.ts'
+import { changeOf, secondsUntil } from './temperature_trend.ts'
 
 /** A reading every two seconds. */
 const every2s = (temperatures: readonly (number | null)[]) => temperatures.map((temperature, i) => ({ at: 1000 + 2 * i, temperature }))
