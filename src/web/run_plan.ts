@@ -28,7 +28,9 @@ export function planOf(gantt: readonly Planned[], scale: number): Map<string, Ba
     if (device === null && to_s === from_s) continue
     const label = kind === 'move' ? name : labelOf(name, device)
     const bar: Bar = { id: `plan ${i}`, kind, label, from_s: from_s / scale, to_s: to_s / scale, tone: 'planned' }
-    plan.set(thread_name, [...(plan.get(thread_name) ?? []), bar])
+    const its = plan.get(thread_name)
+    if (its) its.push(bar)
+    else plan.set(thread_name, [bar])
   }
   return plan
 }
