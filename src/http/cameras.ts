@@ -5,6 +5,7 @@ import type { Pictures } from '../bench/pictures.ts'
 import type { Picture } from '../cameras/picture.ts'
 import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
+import { harmless } from './headers.ts'
 import { answerHeaders } from './open_stream.ts'
 
 type Rooms = { pictures: Pick<Pictures, 'cameras'> }
@@ -46,7 +47,7 @@ export const cameraRoutes: Route<Rooms>[] = [
   }),
 ]
 
-/** A picture from elsewhere: no browser guesses another kind, or runs anything in it. */
+/** Returns the answer with a picture of a camera. */
 export function pictureAnswer({ bytes, media_type, taken_at }: Picture): Response {
   return new Response(bytes, {
     headers: {
@@ -54,9 +55,7 @@ export function pictureAnswer({ bytes, media_type, taken_at }: Picture): Respons
       'Cache-Control': 'no-store',
       'Content-Length': String(bytes.length),
       'Last-Modified': new Date(taken_at * 1000).toUTCString(),
-      'X-Content-Type-Options': 'nosniff',
-      'Content-Security-Policy': "default-src 'none'; sandbox",
-      'Cross-Origin-Resource-Policy': 'same-origin',
+      ...harmless,
     },
   })
 }

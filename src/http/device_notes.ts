@@ -9,6 +9,7 @@ import { described } from '../kit/described.ts'
 import { authorOf } from './author.ts'
 import { fileIn } from './body.ts'
 import { json, type Route, routesOf } from './contract.ts'
+import { harmless } from './headers.ts'
 import { answerHeaders } from './open_stream.ts'
 
 type Rooms = { registry: Registry; notes: DeviceNotes }
@@ -22,13 +23,6 @@ const Kept = v.strictObject({
   note: described(v.nullable(DeviceNote), 'null without one'),
   photo: described(v.nullable(DevicePhoto), 'null without one; `GET /api/devices/{device_id}/photo` gives it'),
 })
-
-/** Headers with which a browser shows the picture as what it is, and runs nothing in it. */
-const harmless = {
-  'X-Content-Type-Options': 'nosniff',
-  'Content-Security-Policy': "default-src 'none'; sandbox",
-  'Cross-Origin-Resource-Policy': 'same-origin',
-}
 
 export const deviceNoteRoutes: Route<Rooms>[] = [
   route('GET', `${path}/note`, {

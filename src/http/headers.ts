@@ -1,9 +1,16 @@
-// The headers of requests, and the request id of answers.
+// The headers of requests, the request id of answers, and the headers of content from elsewhere.
 
 import { LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { Exchange } from './contract.ts'
+
+/** The headers of answers with content from elsewhere: no browser guesses another kind of content, or runs anything in it. */
+export const harmless = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+}
 
 /**
  * The most headers or trailers of one request. Node 20 keeps no more than the next multiple of 31 and silently drops the others, so they

@@ -12,6 +12,7 @@ import { authorOf } from './author.ts'
 import { fileIn } from './body.ts'
 import { type Call, type Exchange, json, type Route, routesOf } from './contract.ts'
 import { goneSignal } from './events.ts'
+import { harmless } from './headers.ts'
 import { knownBy } from './known_execution.ts'
 import { answerHeaders } from './open_stream.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
@@ -23,13 +24,6 @@ const route = routesOf<Rooms>('runs')
 const path = '/api/executions/:execution_id/files'
 const Sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'it must be a SHA-256: 64 hexadecimal digits'))
 const mib = longestFile / 1024 / 1024
-
-/** Headers with which no browser shows the content, guesses its kind, or runs anything in it. */
-const harmless = {
-  'X-Content-Type-Options': 'nosniff',
-  'Content-Security-Policy': "default-src 'none'; sandbox",
-  'Cross-Origin-Resource-Policy': 'same-origin',
-}
 
 export const runFileRoutes: Route<Rooms>[] = [
   route('GET', path, {

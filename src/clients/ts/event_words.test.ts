@@ -79,7 +79,7 @@ test('faults of devices outside of runs, and events that a client fires, have a 
   t.same(sentences(event('DEVICE.shaker-1.FAULTED', { ...fault, execution_id: 'run' })), [])
   const stop = { error: 'shaker-1 was stopped', error_type: 'Stopped', execution_id: 'run' }
   t.same(sentences(event('DEVICE.shaker-1.FAULTED', stop)), ['shaker-1 was stopped'])
-  t.same(sentences(event('DEVICE.shaker-1.STOPPED', { by: 'tablet', operator: 'Kim' })), ['shaker-1: stopped by tablet, said to be Kim'])
+  t.same(sentences(event('DEVICE.shaker-1.STOPPED', { by: 'tablet, said to be Kim' })), ['shaker-1: stopped by tablet, said to be Kim'])
   t.same(sentences(event('FRIDGE.f1.OPEN')), ['f1: fridge open'])
   t.same(sentences(event('EXECUTION.run.ABORTED', { workflow_name: 'spin', reason: 'stopped' })), ['spin: the run is ABORTED: stopped'])
   t.end()

@@ -49,8 +49,7 @@ const eventWords: Readonly<Record<string, Words>> = {
   // A failed operation of a run has an incident, which says more; a stop has none.
   'DEVICE.FAULTED': ({ error, error_type, execution_id }, { entity_id }) =>
     execution_id && error_type !== 'Stopped' ? undefined : about(entity_id, error),
-  'DEVICE.STOPPED': ({ by, operator }, { entity_id }) =>
-    `${entity_id}: stopped${by ? ` by ${by}` : ''}${operator ? `, said to be ${operator}` : ''}`,
+  'DEVICE.STOPPED': ({ by }, { entity_id }) => `${entity_id}: stopped${by ? ` by ${by}` : ''}`,
   'DEVICE.FAULT_CLEARED': (_, { entity_id }) => `${entity_id}: the fault was cleared`,
   'DEVICE.ADDED': (_, { entity_id }) => `${entity_id}: added`,
   'DEVICE.CHANGED': (_, { entity_id }) => `${entity_id}: the settings were changed`,
@@ -72,7 +71,7 @@ const waits: Readonly<Record<string, string>> = {
   'THREAD.AWAITING_MOVE_TARGET_AVAILABILITY': 'a free place',
   'THREAD.AWAITING_EVENT': 'an event',
 }
-/** A shorter wait has no words, s. */
+/** The shortest wait that has words, s. */
 const longWait_s = 5
 
 /** Returns a function that words the end of a long wait, of which the event is the first after it. */
@@ -105,7 +104,7 @@ export function operatorWords(): (event: RuntimeEvent) => string[] {
     const who = [thread_name ?? 'a thread', barcodes.get(thread_id)].filter(Boolean).join(' ')
     if (event.entity_type === 'THREAD' && event.status === 'COMPLETED') barcodes.delete(thread_id)
     if (event.entity_type === 'INCIDENT') incident = String(message)
-    // The incident before it had the message.
+    // An incident has told this error already.
     const isKnown = typeof last_error === 'string' && last_error !== '' && incident.includes(last_error.replace(/\.$/, ''))
     const wait = waitOf(event)
     const words = sentenceOf(event, isKnown ? { ...its, last_error: null } : its, who)
