@@ -30,7 +30,7 @@ for (const file of ['style.css', 'page.css', 'run.css', 'deck.css']) {
   writeFileSync(join(web, file), withoutSpace(style))
 }
 
-for (const file of ['benchd.py', 'benchd_pylabrobot.py', 'benchd_bridge.py'])
+for (const file of ['benchd.py', 'benchd_pylabrobot.py', 'benchd_bridge.py', 'benchd_bridge_pylabrobot.py', 'benchd_bridge_arms.py'])
   copyFileSync(join(top, 'src/clients/python', file), join(clients, file))
 const client = join(top, 'src/clients/ts')
 await bundled({ input: join(client, 'benchd.ts'), minify: false }, join(clients, 'benchd.js'))

@@ -44,6 +44,8 @@ const files: Record<string, [file: string, type: string]> = {
   '/clients/benchd.py': ['../../web/clients/benchd.py', 'text/x-python; charset=utf-8'],
   '/clients/benchd_pylabrobot.py': ['../../web/clients/benchd_pylabrobot.py', 'text/x-python; charset=utf-8'],
   '/clients/benchd_bridge.py': ['../../web/clients/benchd_bridge.py', 'text/x-python; charset=utf-8'],
+  '/clients/benchd_bridge_pylabrobot.py': ['../../web/clients/benchd_bridge_pylabrobot.py', 'text/x-python; charset=utf-8'],
+  '/clients/benchd_bridge_arms.py': ['../../web/clients/benchd_bridge_arms.py', 'text/x-python; charset=utf-8'],
   '/clients/benchd.js': ['../../web/clients/benchd.js', javascript],
   '/docs': ['docs/index.html', html],
   '/docs/docs.css': ['docs/docs.css', css],

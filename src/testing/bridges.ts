@@ -1,4 +1,4 @@
-// Bridges for tests: programs in Python that stand behind a device, each written into a folder of its own beside `benchd_bridge.py`.
+// Bridges for tests: programs in Python that stand behind a device, each written into a folder of its own beside the libraries for bridges.
 
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { atTheEnd } from './http.ts'
 
-const library = fileURLToPath(new URL('../../../src/clients/python/benchd_bridge.py', import.meta.url))
+const clients = fileURLToPath(new URL('../../../src/clients/python/', import.meta.url))
+const libraries = ['benchd_bridge.py', 'benchd_bridge_pylabrobot.py', 'benchd_bridge_arms.py']
 
 /** The reader of the guide, extended: it also writes what it does to a file, one word per line. */
 export const reader = `
@@ -148,9 +149,9 @@ export function programFile(t: Test, source: string): string {
   return writeProgram(folder, source)
 }
 
-/** Writes the program into the folder, beside the library, and returns its path. */
+/** Writes the program into the folder, beside the libraries, and returns its path. */
 export function writeProgram(folder: string, source: string): string {
-  copyFileSync(library, `${folder}/benchd_bridge.py`)
+  for (const name of libraries) copyFileSync(clients + name, `${folder}/${name}`)
   writeFileSync(`${folder}/bridge.py`, source)
   return `${folder}/bridge.py`
 }

@@ -65,7 +65,7 @@ withPython('each interface becomes a type of device with its operations, and the
   const folder = program(t)
   const code = `
 import json, backends
-from benchd_bridge import pylabrobot_bridge
+from benchd_bridge_pylabrobot import pylabrobot_bridge
 for name in backends.shapes:
     bridge = pylabrobot_bridge(getattr(backends, name)())
     told = bridge.describe()

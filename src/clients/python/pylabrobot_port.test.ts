@@ -139,9 +139,9 @@ for (const backend of ['BigBear', 'Deaf'])
     const served = await serveOnPty(driver, {}, { link: `${folder}/port` })
     t.teardown(() => served.close())
     const program = `
-import backends, benchd_bridge
-benchd_bridge._HALT_S = 0.2
-benchd_bridge.pylabrobot_bridge(backends.${backend}("${folder}/port"), check="state").serve()`
+import backends, benchd_bridge_pylabrobot
+benchd_bridge_pylabrobot._HALT_S = 0.2
+benchd_bridge_pylabrobot.pylabrobot_bridge(backends.${backend}("${folder}/port"), check="state").serve()`
     const child = spawn('python3', ['-c', program], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] })
     t.teardown(() => child.kill('SIGKILL'))
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

@@ -90,7 +90,8 @@ Arm().serve()
 
 test('a program with a client beside it passes mypy --strict, which finds what is missing or wrong', { skip: noMypy }, (t) => {
   const folder = t.testdir()
-  for (const name of ['benchd.py', 'benchd_bridge.py', 'benchd_pylabrobot.py']) cpSync(clients + name, `${folder}/${name}`)
+  const names = ['benchd.py', 'benchd_bridge.py', 'benchd_bridge_pylabrobot.py', 'benchd_bridge_arms.py', 'benchd_pylabrobot.py']
+  for (const name of names) cpSync(clients + name, `${folder}/${name}`)
   writeFileSync(`${folder}/evening.py`, evening)
   writeFileSync(`${folder}/reader.py`, reader)
   writeFileSync(`${folder}/arm.py`, arm)
