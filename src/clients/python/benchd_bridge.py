@@ -35,12 +35,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import collections.abc
+import dataclasses
+import datetime
+import enum
 import functools
 import importlib
 import inspect
 import json
 import math
 import os
+import pathlib
 import sys
 import threading
 import time
@@ -48,7 +53,7 @@ import traceback
 import types
 import typing
 from concurrent.futures import Future
-from typing import Any, Callable, Dict, Iterator, List, Literal, Optional, Tuple, TypedDict, TypeVar, Union
+from typing import Any, Callable, Dict, Iterator, List, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
 
 __all__ = [
     "Access",
@@ -108,22 +113,36 @@ def operation(
     units: Optional[Dict[str, str]] = None,
     minimum: Optional[Dict[str, float]] = None,
     maximum: Optional[Dict[str, float]] = None,
+    returns: Optional[Dict[str, str]] = None,
 ) -> Callable[[_Method], _Method]:
     """Makes a method an operation of the device.
 
     `seconds` is how long it takes: a number, or ("duration", 10) for the parameter `duration` and 10 s on top. After `margin` more the bench
-    gives it up and halts the device. `leaves_on` ("motion", "heat" or None) is what goes on by itself if this program ends.
+    gives it up and halts the device. `leaves_on` ("motion", "heat" or None) is what goes on by itself if this program ends. `returns` has the units of
+    the members of its result. A method whose parameters cannot come from JSON is no operation, and standard error says so.
     """
 
     def mark(method: _Method) -> _Method:
+        try:
+            params = Params(method)
+        except TypeError as error:
+            print(f"{method.__name__} is no operation: {error}", file=sys.stderr)
+            return method
+        for name, reason in params.left_out.items():
+            print(f"{method.__name__} has no parameter {name}: {reason}", file=sys.stderr)
+        for word, values in (("unit", units), ("minimum", minimum), ("maximum", maximum)):
+            for name, value in (values or {}).items():
+                params.schema["properties"][name][word] = value
+        method.__params__ = params  # type: ignore[attr-defined]
         method.__bridge__ = {  # type: ignore[attr-defined]
             "summary": _summary(method),
-            "params": _schema(method, units or {}, minimum or {}, maximum or {}),
+            "params": params.schema,
             "seconds": seconds if isinstance(seconds, (int, float)) else {"param": seconds[0], "plus": seconds[1]},
             "margin_s": margin,
             "leaves_on": leaves_on,
             "can_end_early": can_end_early,
             **({} if labware_sites is None else {"labware_sites": labware_sites}),
+            **({} if returns is None else {"returns": returns}),
         }
         return method
 
@@ -347,11 +366,18 @@ class Bridge:
         if not hasattr(method, "__bridge__"):
             raise Invalid(f"there is no operation {params['operation']}")
 
+        arguments = method.__params__.values(params["params"])
+
         def call() -> Any:
             self._attached, self._attached_to = [], params["operation_id"]
-            return method(**params["params"])
+            return method(**arguments)
 
-        data = self._alone(call, params["operation_id"])
+        data = plain(self._alone(call, params["operation_id"]))
+        text = _encode(data).encode()
+        if len(text) > _LONGEST_RESULT:
+            about = {"name": f"{params['operation']}.json", "bytes": len(text), "media_type": "application/json", "note": None}
+            self._attached.append((text, about))
+            data = {"file": about["name"], "bytes": len(text)}
         files = [about for _, about in self._attached] if self._attached_to == params["operation_id"] else []
         return {"data": data, **({"files": files} if files else {})}
 
@@ -531,6 +557,8 @@ _AT_ID = len(_BEFORE_ID)
 _MOST_KNOWN = 100
 #: A piece of an attached file, whose line must be shorter than 1 MiB.
 _PIECE_BYTES = 512 * 1024
+#: A longer result becomes a file, since a line must be shorter than 1 MiB.
+_LONGEST_RESULT = 256 * 1024
 
 
 def _lines_of(descriptor: int) -> Iterator[bytes]:
@@ -561,46 +589,339 @@ def _failure(message: str, reason: str, hint: Optional[str]) -> bytes:
     return b'"error":' + _encode({"code": -32000, "message": message, "data": {"reason": reason, "hint": hint}}).encode()
 
 
-_NAMES = {"int": int, "float": float, "str": str, "bool": bool}
-_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
+class Shape(NamedTuple):
+    """How the values of an annotation look in JSON: a schema, and what makes a Python value of a JSON value or raises a ValueError."""
+
+    schema: Dict[str, Any]
+    make: Callable[[Any], Any]
 
 
-def _schema(method: Callable[..., Any], units: Dict[str, str], minimum: Dict[str, float], maximum: Dict[str, float]) -> Dict[str, Any]:
+#: How the values of further types look in JSON. Each takes an annotation, and returns its shape, or None for a type that it does not know.
+more_shapes: List[Callable[[Any], Optional[Shape]]] = []
+
+
+def shape_of(annotation: Any) -> Shape:
+    """Returns how the values of an annotation look in JSON. Raises a TypeError for values that JSON cannot have, such as functions."""
     try:
-        hints = typing.get_type_hints(method)
-    except NameError:
-        hints = {}
-    properties: Dict[str, Any] = {}
-    required = []
-    for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        properties[name] = _property(method, name, hints.get(name, parameter.annotation))
-        extra: Tuple[Tuple[str, Dict[str, Any]], ...] = (("unit", units), ("minimum", minimum), ("maximum", maximum))
-        properties[name].update({word: values[name] for word, values in extra if name in values})
-        if parameter.default is inspect.Parameter.empty:
-            required.append(name)
-            if properties[name]["type"] in ("number", "integer") and _is_optional(hints.get(name)):
-                properties[name]["type"] = [properties[name]["type"], "null"]
-        elif parameter.default is not None:
-            properties[name]["default"] = parameter.default
-    return {"type": "object", "properties": properties, "required": required}
+        return _shape_of(annotation)
+    except RecursionError:
+        raise TypeError(f"a value of {annotation} may hold another one of its kind, without end") from None
 
 
-def _is_optional(annotation: Any) -> bool:
-    return typing.get_origin(annotation) in (Union, getattr(types, "UnionType", Union)) and type(None) in typing.get_args(annotation)
+def _shape_of(annotation: Any) -> Shape:
+    known = next((shape for shape in (more(annotation) for more in more_shapes) if shape is not None), None)
+    if known is not None:
+        return known
+    origin = typing.get_origin(annotation)
+    if origin is typing.Literal:
+        return _choice({choice: choice for choice in typing.get_args(annotation)})
+    if origin in (Union, getattr(types, "UnionType", Union)):
+        return _union(typing.get_args(annotation))
+    if isinstance(annotation, type) and any(hasattr(annotation, word) for word in ("__dataclass_fields__", "__total__", "_fields")):
+        return _record(annotation)
+    if isinstance(origin or annotation, type):
+        made = next((make for kind, make in _SHAPES if issubclass(origin or annotation, kind)), None)
+        if made is not None:
+            return made(annotation)
+    if annotation in (Any, inspect.Parameter.empty):
+        return Shape({"type": ["number", "string", "boolean", "array", "object", "null"]}, lambda value: value)
+    if hasattr(annotation, "__supertype__") or origin is getattr(typing, "Annotated", None):
+        return shape_of(getattr(annotation, "__supertype__", None) or typing.get_args(annotation)[0])
+    raise TypeError(f"a value of {annotation} cannot come from JSON")
 
 
-def _property(method: Callable[..., Any], name: str, annotation: Any) -> Dict[str, Any]:
-    choices = typing.get_args(annotation)
-    if typing.get_origin(annotation) is typing.Literal:
-        return {"type": _TYPES[type(choices[0])], "enum": list(choices)}
-    annotation = _NAMES.get(annotation, annotation) if isinstance(annotation, str) else annotation
-    if typing.get_origin(annotation) in (Union, getattr(types, "UnionType", Union)):
-        [annotation] = [choice for choice in choices if choice is not type(None)] if len(choices) == 2 else [annotation]
-    if annotation in _TYPES:
-        return {"type": _TYPES[annotation]}
-    raise TypeError(f"{method.__name__}: the parameter {name} must be annotated with int, float, str, bool or Literal, not {annotation}")
+def _scalar(word: str, *kinds: type, make: Callable[[Any], Any] = lambda value: value) -> Callable[[Any], Shape]:
+    def checked(value: Any) -> Any:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise ValueError(f"{value!r} is no {word}")
+        return make(value)
+
+    return lambda annotation: Shape({"type": word}, checked)
+
+
+def _text(make: Callable[[str], Any], description: str) -> Callable[[Any], Shape]:
+    return lambda annotation: Shape({"type": "string", "description": description}, make)
+
+
+def _choice(choices: Dict[Any, Any]) -> Shape:
+    """One of some values; `choices` has the Python value of each JSON value."""
+
+    def make(value: Any) -> Any:
+        found = [choices[one] for one in choices if one == value and isinstance(one, bool) == isinstance(value, bool)]
+        if not found:
+            raise ValueError(f"{value!r} is none of {', '.join(map(str, choices))}")
+        return found[0]
+
+    words = [_JSON_TYPES[type(choice)] for choice in choices]
+    return Shape({"type": _one_or_list(words), "enum": [choice for choice in choices if choice is not None]}, make)
+
+
+def _enum(annotation: Any) -> Shape:
+    """The name of a member; a list of names for flags, which are combined."""
+    one = _choice({member.name: member for member in annotation.__members__.values()})
+    if not issubclass(annotation, enum.Flag):
+        return one
+    return Shape({"type": "array", "items": one.schema}, lambda names: functools.reduce(lambda a, b: a | b, map(one.make, names), annotation(0)))
+
+
+def _array(annotation: Any) -> Shape:
+    kind = typing.get_origin(annotation) or annotation
+    args = typing.get_args(annotation) or (Any,)
+    is_fixed = issubclass(kind, tuple) and Ellipsis not in args and bool(typing.get_args(annotation))
+    parts = [shape_of(each) for each in args if each is not Ellipsis]
+    item = _union(args) if is_fixed and len(set(args)) > 1 else parts[0]
+    build = next((each for each in (tuple, frozenset, set) if issubclass(kind, each)), list)
+
+    def make(values: Any) -> Any:
+        if not isinstance(values, list) or (is_fixed and len(values) != len(parts)):
+            raise ValueError(f"{values!r} is no list" + (f" of {len(parts)} values" if is_fixed else ""))
+        return build((parts[at] if is_fixed else item).make(value) for at, value in enumerate(values))
+
+    length = {"minItems": len(parts), "maxItems": len(parts)} if is_fixed else {}
+    return Shape({"type": "array", "items": item.schema, **length}, make)
+
+
+def _table(annotation: Any) -> Shape:
+    key, value = (shape_of(each) for each in typing.get_args(annotation) or (str, Any))
+
+    def make(values: Any) -> Any:
+        if not isinstance(values, dict):
+            raise ValueError(f"{values!r} is no object")
+        return {_key(key, name): value.make(each) for name, each in values.items()}
+
+    return Shape({"type": "object"}, make)
+
+
+def _key(shape: Shape, name: str) -> Any:
+    """Returns a key of an object, which is always text in JSON."""
+    try:
+        return shape.make(name)
+    except ValueError:
+        return shape.make(json.loads(name))
+
+
+def _record(annotation: Any) -> Shape:
+    """An object with the fields of a dataclass, a TypedDict or a named tuple."""
+    if dataclasses.is_dataclass(annotation):
+        fields = [field for field in dataclasses.fields(annotation) if field.init]
+        missing = dataclasses.MISSING
+        required = [field.name for field in fields if field.default is missing and field.default_factory is missing]
+        names = [field.name for field in fields]
+    else:
+        names = list(getattr(annotation, "_fields", annotation.__annotations__))
+        required = [name for name in names if name in getattr(annotation, "__required_keys__", names) and name not in getattr(annotation, "_field_defaults", {})]
+    hints = _hints(annotation, annotation)
+    shapes: Dict[str, Shape] = {}
+    for name in names:
+        try:
+            shapes[name] = shape_of(hints[name])
+        except (TypeError, KeyError):
+            if name in required:
+                raise
+
+    def make(values: Any) -> Any:
+        if not isinstance(values, dict):
+            raise ValueError(f"{values!r} is no object")
+        unknown = [name for name in values if name not in shapes] or [name for name in required if name not in values]
+        if unknown:
+            raise ValueError(f"{unknown[0]} is {'missing' if unknown[0] in required else 'unknown'}")
+        return annotation(**{name: _made(shapes[name], name, value) for name, value in values.items()})
+
+    properties = {name: shape.schema for name, shape in shapes.items()}
+    return Shape({"type": "object", "properties": properties, "required": required}, make)
+
+
+def _union(options: Sequence[Any]) -> Shape:
+    """One of some shapes. A value is tried as each of them in turn; an option that JSON cannot have is left out."""
+    shapes: List[Shape] = []
+    for option in options:
+        try:
+            shapes.append(shape_of(option))
+        except TypeError as error:
+            reason = error
+    if all(shape.schema["type"] == "null" for shape in shapes):
+        raise reason
+
+    def make(value: Any) -> Any:
+        reasons = []
+        # A whole number stays one where both kinds are possible.
+        for shape in sorted(shapes, key=lambda shape: shape.schema["type"] != _JSON_TYPES.get(type(value))):
+            try:
+                return shape.make(value)
+            except (TypeError, ValueError) as error:
+                reasons.append(str(error))
+        raise ValueError(", and ".join(dict.fromkeys(reasons)))
+
+    schemas = [shape.schema for shape in shapes if shape.schema["type"] != "null"]
+    if len(schemas) == 1:
+        return Shape({**schemas[0], "type": _one_or_list([*_list(schemas[0]["type"]), *(["null"] if len(shapes) > 1 else [])])}, make)
+    merged: Dict[str, Any] = {"type": _one_or_list([word for shape in shapes for word in _list(shape.schema["type"])])}
+    choices = [choice for schema in schemas for choice in schema.get("enum", [])]
+    if all("enum" in schema for schema in schemas):
+        merged["enum"] = list(dict.fromkeys(choices))
+    elif choices:
+        merged["description"] = f"or one of: {', '.join(map(str, choices))}"
+    # The items and members of two options cannot be told apart in a schema: those of one option are kept.
+    for words in (("items", "minItems", "maxItems"), ("properties", "required")):
+        having = [schema for schema in schemas if words[0] in schema]
+        if len(having) == 1 or (having and all(schema == having[0] for schema in having)):
+            merged.update({word: having[0][word] for word in words if word in having[0]})
+    return Shape(merged, make)
+
+
+def _one_or_list(words: Sequence[str]) -> Any:
+    unlike = list(dict.fromkeys(word for word in words if word != "integer" or "number" not in words))
+    return unlike[0] if len(unlike) == 1 else unlike
+
+
+def _list(word: Any) -> List[str]:
+    return word if isinstance(word, list) else [word]
+
+
+_JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", list: "array", dict: "object", type(None): "null"}
+#: The first kind of which a type is one says how its values look.
+_SHAPES: Tuple[Tuple[Any, Callable[[Any], Shape]], ...] = (
+    (enum.Enum, _enum),
+    (bool, _scalar("boolean", bool)),
+    (int, _scalar("integer", int)),
+    (float, _scalar("number", int, float, make=float)),
+    (str, _scalar("string", str)),
+    (type(None), _scalar("null", type(None))),
+    ((bytes, bytearray), _text(bytes.fromhex, "bytes as hexadecimal digits")),
+    (datetime.datetime, _text(lambda text: datetime.datetime.fromisoformat(text), "a time such as 2026-11-29T09:00:00")),
+    (datetime.date, _text(lambda text: datetime.date.fromisoformat(text), "a day such as 2026-11-29")),
+    (datetime.timedelta, lambda annotation: Shape({"type": "number", "unit": "s"}, lambda seconds: datetime.timedelta(seconds=seconds))),
+    (pathlib.PurePath, _text(pathlib.Path, "the path of a file on the computer of the bench")),
+    (collections.abc.Mapping, _table),
+    (collections.abc.Iterable, _array),
+)
+
+
+def _made(shape: Shape, name: str, value: Any) -> Any:
+    try:
+        return shape.make(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+class Params:
+    """The parameters of a method: their schema, and the Python values that it is called with."""
+
+    def __init__(self, method: Callable[..., Any], owner: Any = None, is_bound: bool = False, is_lenient: bool = False) -> None:
+        """Raises a TypeError where a parameter without a default cannot come from JSON, unless it is lenient; others are left out."""
+        hints = _hints(method, owner)
+        self.shapes: Dict[str, Shape] = {}
+        #: Parameters that a caller cannot give, each with the reason.
+        self.left_out: Dict[str, str] = {}
+        properties: Dict[str, Any] = {}
+        required = []
+        for parameter in list(inspect.signature(method).parameters.values())[0 if is_bound else 1 :]:
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            name, default = parameter.name, parameter.default
+            annotation = hints.get(name, parameter.annotation)
+            try:
+                # Where nothing is annotated, the default tells the type.
+                is_told = annotation is parameter.empty and type(default) in (int, float, str, bool)
+                shape = shape_of(type(default) if is_told else annotation)
+            except TypeError as error:
+                if default is parameter.empty and not is_lenient:
+                    raise TypeError(f"{name}: {error}") from error
+                self.left_out[name] = str(error)
+                continue
+            self.shapes[name] = shape
+            properties[name] = dict(shape.schema)
+            if default is parameter.empty:
+                required.append(name)
+            elif default is None:
+                # A parameter that is left out is None already.
+                words = [word for word in _list(shape.schema["type"]) if word != "null"]
+                properties[name]["type"] = _one_or_list(words) if words else "null"
+            elif plain(default) is not None and _fits(shape, plain(default)):
+                properties[name]["default"] = plain(default)
+        self.schema: Dict[str, Any] = {"type": "object", "properties": properties, "required": required}
+
+    def made(self, given: Dict[str, Any]) -> Dict[str, Any]:
+        """Makes the arguments of a call. Raises a ValueError, naming the parameter."""
+        for name in given:
+            if name not in self.shapes:
+                raise ValueError(f"there is no parameter {name}")
+        return {name: _made(self.shapes[name], name, value) for name, value in given.items()}
+
+    def values(self, given: Dict[str, Any]) -> Dict[str, Any]:
+        """As `made`, for a caller of the device. Raises `Invalid`."""
+        try:
+            return self.made(given)
+        except ValueError as error:
+            raise Invalid(str(error)) from error
+
+
+def _fits(shape: Shape, value: Any) -> bool:
+    try:
+        shape.make(value)
+        return True
+    except (TypeError, ValueError):
+        return False
+
+
+def _hints(annotated: Any, owner: Any = None) -> Dict[str, Any]:
+    """Returns the annotations as types. A name that only a type checker knows is looked for in the modules that are loaded."""
+    inside = {name: each for base in reversed(getattr(owner, "__mro__", ())) for name, each in vars(base).items() if isinstance(each, type)}
+    try:
+        return typing.get_type_hints(annotated, localns=inside)
+    except Exception:  # noqa: B902: an annotation may be any expression
+        module = vars(sys.modules.get(annotated.__module__, typing))
+        return {name: _hint(text, module, inside) for name, text in getattr(annotated, "__annotations__", {}).items()}
+
+
+def _hint(text: Any, module: Dict[str, Any], inside: Dict[str, Any]) -> Any:
+    if not isinstance(text, str):
+        return text
+    package = str(module.get("__name__", "")).partition(".")[0]
+    for _ in range(10):
+        try:
+            return eval(text, module, inside)
+        except NameError as error:
+            name = str(error).split("'")[1]
+            homes = (vars(home) for path, home in list(sys.modules.items()) if path.partition(".")[0] == package)
+            found = next((home[name] for home in homes if isinstance(home.get(name), type)), None)
+            if found is None:
+                return text
+            inside = {**inside, name: found}
+        except Exception:  # noqa: B902: an annotation may be any expression
+            return text
+    return text
+
+
+def plain(value: Any, levels: int = 12) -> Any:
+    """Returns a value as JSON can have it: names of enums, lists of arrays, members of objects; None for numbers that are none."""
+    if value is None or isinstance(value, (bool, int, str)) and not isinstance(value, enum.Enum):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, enum.Enum):
+        return value.name if value.name is not None else plain(value.value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if levels == 0:
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(plain(name)): plain(each, levels - 1) for name, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: plain(getattr(value, name), levels - 1) for name in getattr(value, "_fields")}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(each, levels - 1) for each in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name), levels - 1) for field in dataclasses.fields(value)}
+    # Arrays and numbers of numpy.
+    for word in ("tolist", "item"):
+        if callable(getattr(value, word, None)):
+            return plain(getattr(value, word)(), levels - 1)
+    return str(value)
 
 
 def _main(words: List[str]) -> None:

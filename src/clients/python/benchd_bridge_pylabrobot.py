@@ -1,8 +1,8 @@
 """Devices of PyLabRobot as devices of the bench: https://<bench>/clients/benchd_bridge_pylabrobot.py, beside benchd_bridge.py.
 
-    python3 benchd_bridge.py pylabrobot pylabrobot.qinstruments.BioShake3000 name=shaker port=/dev/ttyUSB0
+    python3 benchd_bridge.py pylabrobot pylabrobot.qinstruments.BioShake3000T name=shaker port=/dev/ttyUSB0 --halt stop_shaking,deactivate
 
-makes the methods of that class operations of a device.
+makes the methods of a class of PyLabRobot operations of a device: of a backend, or of a plain class with `setup()` and `stop()`.
 """
 
 # Whoever checks a program with types checks this file too: PyLabRobot is not there then.
@@ -11,44 +11,71 @@ makes the methods of that class operations of a device.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import difflib
 import functools
 import importlib
+import importlib.util
 import inspect
 import json
 import os
 import re
 import sys
 import time
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+import typing
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Set, Tuple
 
-from benchd_bridge import Bridge, Busy, DeviceFailed, operation
-from benchd_bridge import _encode, _schema, _summary, _words  # pyright: ignore[reportPrivateUsage]
+from benchd_bridge import Bridge, Busy, DeviceFailed, Invalid, Params, Shape, more_shapes, operation, plain
+from benchd_bridge import _hints, _summary, _words  # pyright: ignore[reportPrivateUsage]
 
-__all__ = ["main", "pylabrobot_bridge"]
+__all__ = ["Options", "main", "pylabrobot_bridge"]
 
-
-# PyLabRobot: https://docs.pylabrobot.org. By the interface that a backend implements: the type of the device, and the methods that end what it
-# does. `stop` is never among them: it closes the port, and the instrument goes on. An interface without methods has nothing that could end it.
-_INTERFACES: Dict[str, Tuple[str, Tuple[str, ...]]] = {
-    "HeaterShakerBackend": ("shaker", ("stop_shaking", "deactivate")),
-    "ShakerBackend": ("shaker", ("stop_shaking",)),
-    "TemperatureControllerBackend": ("temperature_controller", ("deactivate",)),
-    "CentrifugeBackend": ("centrifuge", ("stop_spin",)),
-    "ThermocyclerBackend": ("thermal_cycler", ("deactivate_block", "deactivate_lid")),
-    "IncubatorBackend": ("incubator", ("stop_shaking",)),
-    "PumpBackend": ("pump", ("halt",)),
-    "PumpArrayBackend": ("pump", ("halt",)),
-    "FanBackend": ("fan", ("turn_off",)),
-    "SealerBackend": ("sealer", ()),
-    "PeelerBackend": ("peeler", ()),
-    "PlateReaderBackend": ("reader", ()),
-    "LiquidHandlerBackend": ("liquid_handler", ()),
-    "ScaleBackend": ("scale", ()),
-    "TilterBackend": ("tilter", ()),
-}
+#: The methods that end something, by their names, in the order in which a halt calls them: motion, heat, the rest.
+_HALTS = (
+    re.compile(r"stop_(shaking|shake|spin|rotation|motion|motors?|movement|pump\w*|all|method|run|protocol)|abort\w*|cancel\w*|halt|emergency_stop"),
+    re.compile(r"deactivate\w*|(stop|switch_off|turn_off)_(heat|heater|heating|temperature)\w*|\w*switch_off_temperature\w*"),
+    re.compile(r"(turn|switch)_off|stop_\w+"),
+)
+#: Switches that are off at False.
+_SWITCHES = re.compile(r"set_(heater|heating|laser|lamp|pump|vacuum)")
+#: Ends of the connection and of what a person leads, what opens a gripper, and what clears an error.
+_NO_HALTS = re.compile(r"stop|setup|\w*(grip|clamp|freedrive|acquisition|clear|eject)\w*")
+#: What only asks, and leaves nothing on.
+_QUESTION = re.compile(r"(request|get|is|has|are|enquire|list|check|describe|read_version|ping)(_\w+)?")
+#: Methods that ask the instrument something and move nothing, the best first.
+_CHECKS = (
+    *("request_current_temperature", "get_current_temperature", "request_temperature", "get_temperature", "request_status", "get_status"),
+    *("request_firmware_version", "get_firmware_version", "request_version", "request_serial_number", "get_serial_number", "ping"),
+    *("request_device_info", "get_overview_register", "request_error_code", "request_tare_weight", "get_lid_open", "get_door_open"),
+)
+_THERMOMETERS = ("request_current_temperature", "get_current_temperature", "request_temperature", "get_temperature")
+#: The type of a device by its methods; the first row counts that has one of them.
+_TYPES = (
+    ("liquid_handler", ("aspirate", "aspirate96", "pick_up_tips")),
+    ("transporter", ("pick_up_at_location", "move_to_location", "pick_up_resource", "pick_up_at", "move_to")),
+    ("centrifuge", ("spin",)),
+    ("thermocycler", ("run_protocol", "set_block_temperature")),
+    ("sealer", ("seal",)),
+    ("peeler", ("peel",)),
+    ("decapper", ("decap",)),
+    ("delidder", ("delid",)),
+    ("incubator", ("take_in_plate", "fetch_plate_to_loading_tray", "request_drawer_status", "open_drawer", "request_co2_flow_status")),
+    ("stacker", ("downstack", "upstack")),
+    ("reader", ("read_absorbance", "read_fluorescence", "read_luminescence", "capture")),
+    ("washer", ("wash", "manifold_wash", "set_washer_manifold", "run_self_check")),
+    ("dispenser", ("dispense", "peristaltic_dispense")),
+    ("pump", ("run_continuously", "run_revolutions", "pump_volume", "write_speed")),
+    ("scale", ("read_weight", "get_weight", "measure_weight", "tare")),
+    ("scanner", ("scan_barcode", "scan_rack", "scan_rack_id", "acquire")),
+    ("shaker", ("start_shaking", "shake")),
+    ("tilter", ("set_angle", "tilt")),
+    ("fan", ("turn_on",)),
+    ("temperature_controller", ("set_temperature",)),
+    ("loader", ("load", "unload")),
+)
 #: Operations of every bench, with the parameters that they take there: a method of that name with others gets another name.
-_OF_EVERY_BENCH = {
+_OF_EVERY_BENCH: Dict[str, Set[str]] = {
     "shake": {"speed", "duration"},
     "centrifuge": {"g", "duration"},
     "seal": {"temperature", "duration"},
@@ -59,51 +86,546 @@ _OF_EVERY_BENCH = {
     "unlock_plate": set(),
     "set_temperature": {"temperature"},
 }
-#: Not operations: what the bench asks in another way, and what only Python needs.
-_NOT_OPERATIONS = {"setup", "stop", "serialize", "deserialize", "get_temperature", "get_current_temperature"}
+#: Not operations: the ends of the connection, and what only Python needs.
+_NOT_OPERATIONS = {"setup", "stop", "serialize", "deserialize"}
 _TAKEN = {"halt", "initialize", "initialized", "pose", "check", "describe", "perform", "end"}
+#: Methods of PyLabRobot's model of labware, which a device of the new style inherits: they move nothing.
+_LABWARE_MODULES = ("pylabrobot.resources", "pylabrobot.serializer", "pylabrobot.legacy.machines")
+#: Units of parameters and results, by the end of their names: PyLabRobot's own units.
+_UNITS = (
+    (r"wavelengths?|bandwidth", "nm"),
+    (r"temperature|temp", "°C"),
+    (r"duration|timeout|seconds|\w+_time|time|timestamp", "s"),
+    (r"g", "×g"),
+    (r"rpm|tachometer", "rpm"),
+    (r"\w*_mm|focal_height|height|width|distance", "mm"),
+    (r"volume|volumes|vols?", "µL"),
+    (r"absorbance", "OD"),
+    (r"fluorescence", "RFU"),
+    (r"luminescence", "RLU"),
+    (r"weight|\w+_weight", "g"),
+    (r"co2|o2|humidity", "%"),
+)
+#: The unit of a speed, by the words of a docstring.
+_SPEEDS = ((re.compile(r"\brpm\b|revolutions per minute", re.I), 1.0), (re.compile(r"\bhz\b|hertz", re.I), 1 / 60))
 #: PyLabRobot does not say how long a method takes.
 _USUAL_S, _MARGIN_S = 60, 540
-_MOST_OPERATIONS = 60
+_MOST_OPERATIONS, _LONGEST_NAME = 1000, 64
 #: A halt is answered within this time, and goes on if it takes longer. The bench ends a program that has not answered after 5 s (`halt_s`).
 _HALT_S = 4.0
+#: One method of a halt may take so long, and so long until its first byte is written.
+_ONE_HALT_S, _FIRST_BYTE_S = 20.0, 0.3
+#: The end of a connection, which may be gone, may take so long.
+_CLOSE_S = 1.0
 #: A halt that takes longer than this does not come to an end: the program ends, and is started again.
 _LONGEST_HALT_S = 60.0
 #: Between two questions to an instrument that shakes.
 _LOOK_S = 2.0
 
 
-def pylabrobot_bridge(
-    backend: Any, seconds: Optional[Dict[str, float]] = None, type_: Optional[str] = None, check: Optional[str] = None
-) -> Bridge:
-    """Makes a bridge of a backend of PyLabRobot. `seconds` says by method how long it takes, where that is not a parameter `duration`.
+class Options(NamedTuple):
+    """How a class becomes a device."""
 
-    `check` names a method without parameters that asks the instrument something and moves nothing; by default that of its temperature.
+    #: The type of the device; without it, its methods tell it.
+    type: Optional[str] = None
+    #: A method that asks the instrument something and moves nothing.
+    check: Optional[str] = None
+    #: The methods that end motion and heat, in their order; None: they are guessed by their names, and proposed.
+    halt: Optional[Sequence["Halt"]] = None
+    #: How long a method takes, where that is not a parameter `duration`.
+    seconds: Dict[str, float] = {}
+    #: The least and the largest value of a parameter, by `method.parameter`.
+    limits: Dict[str, Tuple[float, float]] = {}
+    #: Methods that are called whenever the object is made, with their parameters.
+    calls: Sequence[Tuple[str, Dict[str, Any]]] = ()
+
+
+class _Wells(NamedTuple):
+    """The wells of a plate that is known when all parameters are."""
+
+    text: str
+    is_one: bool
+
+
+class Labware:
+    """The plates and other labware that parameters name, by the names of PyLabRobot's library."""
+
+    def __init__(self) -> None:
+        self.known: Dict[str, Any] = {}
+        #: The last plate that a parameter named.
+        self.plate: Any = None
+        #: The racks of a storage, in which a site is `RACK/SITE`, both counted from 1; and the package of its class, which may have racks of its own.
+        self.racks: Callable[[], Sequence[Any]] = lambda: ()
+        self.home = ""
+
+    def named(self, name: str) -> Any:
+        if name not in self.known:
+            make = next((found for found in (getattr(library, name, None) for library in self._libraries()) if callable(found)), None)
+            made = None if make is None else make(name=name) if "name" in inspect.signature(make).parameters else make()
+            if not _kinds(type(made)) & {"Resource", "Tip"}:
+                near = difflib.get_close_matches(name, [word for library in self._libraries() for word in dir(library)], 1)
+                raise ValueError(f"PyLabRobot has no labware {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+            self.known[name] = made
+        found = self.known[name]
+        if hasattr(found, "get_items"):
+            self.plate = found
+        return found
+
+    def _libraries(self) -> List[Any]:
+        """PyLabRobot's library, and the racks beside the class of the device."""
+        found = [importlib.import_module("pylabrobot.resources")]
+        if self.home.startswith("pylabrobot.") and importlib.util.find_spec(f"{self.home}.racks") is not None:
+            found.append(importlib.import_module(f"{self.home}.racks"))
+        return found
+
+    def site(self, text: str) -> Any:
+        try:
+            rack, site = (int(word) for word in text.split("/"))
+            return self.racks()[rack - 1][site - 1]
+        except (ValueError, IndexError, KeyError, TypeError, AssertionError) as error:
+            raise ValueError(f"there is no site {text!r}; a site is RACK/SITE, both counted from 1") from error
+
+    def wells(self, wells: _Wells) -> Any:
+        name, _, text = wells.text.rpartition("/")
+        plate = self.named(name) if name else self.plate
+        if plate is None:
+            raise ValueError(f"{wells.text}: no parameter names the plate; write PLATE/{wells.text}")
+        found = [well for part in text.split(",") for well in plate.get_items(part.strip())] if text else plate.get_all_items()
+        return found[0] if wells.is_one else found
+
+    def shape(self, annotation: Any) -> Optional[Shape]:
+        """How PyLabRobot's labware looks in JSON: by names."""
+        item = (typing.get_args(annotation) or (None,))[0]
+        is_list = isinstance(typing.get_origin(annotation), type) and issubclass(typing.get_origin(annotation), typing.Sequence)  # type: ignore[arg-type]
+        kinds = _kinds(item if is_list else annotation)
+        if kinds & {"Well", "TipSpot"}:
+            words = "wells such as A1:H12 or A1,B3; PLATE/A1:H12 where no parameter names the plate"
+            return Shape({"type": "string", "description": words}, lambda text: _Wells(str(text), not is_list))
+        if is_list or not kinds:
+            return None
+        if kinds & {"PlateHolder", "ResourceHolder"}:
+            return Shape({"type": "string", "description": "a site, RACK/SITE, both counted from 1"}, self.site)
+        if kinds & {"Resource", "Tip"}:
+            return Shape({"type": "string", "description": "the name of a labware in PyLabRobot's library"}, self.named)
+        # Anything else, such as a rotation, is made of what its class takes.
+        return None if hasattr(annotation, "__dataclass_fields__") or kinds & {"Enum", "Flag"} else _of_init(annotation)
+
+    def resolved(self, value: Any) -> Any:
+        """Returns the value with its wells, wherever it has some."""
+        if isinstance(value, _Wells):
+            return self.wells(value)
+        if isinstance(value, list):
+            return [self.resolved(each) for each in value]
+        return value
+
+
+def _kinds(annotation: Any) -> Set[str]:
+    """The names of the classes that a class of PyLabRobot is one of."""
+    is_its = getattr(annotation, "__module__", "").startswith("pylabrobot.")
+    return {each.__name__ for each in getattr(annotation, "__mro__", ())} if is_its else set()
+
+
+def _of_init(annotation: Any) -> Shape:
+    params = Params(annotation.__init__, annotation)
+    return Shape(params.schema, lambda given: annotation(**params.made(given)))
+
+
+labware = Labware()
+more_shapes.append(labware.shape)
+
+
+class Method:
+    """A method of a class as an operation: its description, and the arguments of a call."""
+
+    def __init__(self, name: str, owner: Any, options: Options, halts: Sequence[str]) -> None:
+        """Raises a TypeError, with the reason, for a method that cannot be an operation."""
+        function = getattr(owner, name)
+        self.params = Params(function, owner, isinstance(inspect.getattr_static(owner, name), (staticmethod, classmethod)))
+        properties = self.params.schema["properties"]
+        for param, schema in properties.items():
+            if not {"number", "integer", "array"}.isdisjoint([schema["type"]] if isinstance(schema["type"], str) else schema["type"]):
+                schema.update({word: value for word, value in (("unit", _unit(param)),) if value})
+            least, largest = options.limits.get(f"{name}.{param}", (None, None))
+            schema.update({word: value for word, value in (("minimum", least), ("maximum", largest)) if value is not None})
+        if any(schema.get("description", "").startswith("wells") for schema in properties.values()):
+            # All wells of the plate, unless the caller names some.
+            self.params.schema["required"] = [each for each in self.params.schema["required"] if not properties[each].get("description", "").startswith("wells")]
+        duration = properties.get("duration", {}).get("type")
+        is_timed = duration in ("number", "integer") and name not in options.seconds
+        noun = re.sub(r"^(request|get|read|measure|scan)_(current_)?", "", name)
+        names = {noun, *_result_names(function)}
+        self.noun = noun
+        self.description = {
+            "summary": _summary(function),
+            "params": self.params.schema,
+            "seconds": {"param": "duration", "plus": _USUAL_S} if is_timed else options.seconds.get(name, _USUAL_S),
+            "margin_s": _MARGIN_S,
+            "leaves_on": None if name in halts or _QUESTION.fullmatch(name) else "heat" if _goes_on(name, properties) else "motion",
+            "can_end_early": False,
+            "returns": {each: unit for each in sorted(names) for unit in (_unit(each),) if unit},
+        }
+        self.wells = [each for each, schema in properties.items() if schema.get("description", "").startswith("wells")]
+
+    def arguments(self, given: Dict[str, Any]) -> Dict[str, Any]:
+        """Makes the arguments of a call, the labware before its wells. Raises `Invalid`."""
+        values = self.params.values(given)
+        if labware.plate is not None and {"plate", "resource"} & set(values):
+            values = {**{name: _Wells("", False) for name in self.wells if name not in values}, **values}
+        try:
+            return {name: labware.resolved(value) for name, value in values.items()}
+        except Exception as error:  # noqa: B902: a library raises what it likes for a well that is not there
+            raise Invalid(str(error)) from error
+
+    def result(self, value: Any) -> Any:
+        """Returns a result as members with names: one that has none gets that of its method."""
+        found = plain(value)
+        if isinstance(found, list) and len(found) == 1 and isinstance(found[0], dict):
+            found = found[0]
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            return {self.noun: found}
+        return {self.noun if name == "data" else name: each for name, each in found.items()}
+
+
+def _result_names(function: Callable[..., Any]) -> Sequence[str]:
+    returned = str(getattr(function, "__annotations__", {}).get("return", ""))
+    return ("wavelength", "excitation_wavelength", "emission_wavelength", "temperature", "time", "timestamp") if "read_" in function.__name__ or "Result" in returned else ()
+
+
+def _unit(name: str) -> Optional[str]:
+    return next((unit for pattern, unit in _UNITS if re.fullmatch(rf"(\w+_)?({pattern})", name)), None)
+
+
+def _goes_on(name: str, properties: Dict[str, Any]) -> bool:
+    """Whether what a method begins goes on when the method has ended, until the device is halted. The bench calls that heat."""
+    return name.startswith("start_") or "temperature" in name or "temperature" in properties
+
+
+def methods_of(owner: Any) -> List[str]:
+    """The public methods of a class, without those of PyLabRobot's model of labware and the ends of the connection."""
+    return [
+        name
+        for name, method in inspect.getmembers(owner, inspect.isroutine)
+        if not name.startswith("_") and name not in _NOT_OPERATIONS and hasattr(method, "__code__")
+        if not (method.__module__ or "").startswith(_LABWARE_MODULES) and not isinstance(inspect.getattr_static(owner, name), classmethod)
+    ]
+
+
+class Halt(NamedTuple):
+    """A method that ends something, with its arguments. As a word it is `METHOD`, or `METHOD={"param": value}`."""
+
+    method: str
+    given: Dict[str, Any] = {}
+
+    def __str__(self) -> str:
+        return self.method + (f"={json.dumps(self.given)}" if self.given else "")
+
+
+def halts_of(owner: Any) -> List[Halt]:
+    """The methods that end motion and heat, guessed by their names, in the order in which a halt calls them."""
+    needs = {name: _needs(getattr(owner, name)) for name in methods_of(owner) if not _NO_HALTS.fullmatch(name)}
+    ordered = [Halt(name) for pattern in _HALTS for name, its in needs.items() if pattern.fullmatch(name) and not its]
+    off = {} if "deactivate" in needs else needs
+    switches = [Halt(name, {its[0]: False}) for name, its in off.items() if _SWITCHES.fullmatch(name) and its in (["on"], ["enabled"], ["active"])]
+    return list({halt.method: halt for halt in (*ordered, *switches)}.values())
+
+
+def unfinished_halts_of(owner: Any) -> Dict[str, List[str]]:
+    """The methods that seem to end something and need parameters that nobody can guess."""
+    needs = {name: _needs(getattr(owner, name)) for name in methods_of(owner) if not _NO_HALTS.fullmatch(name)}
+    return {name: its for name, its in needs.items() if its and any(pattern.fullmatch(name) for pattern in _HALTS[:2])}
+
+
+def _needs(method: Any) -> List[str]:
+    """The parameters without a default."""
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    return [each.name for each in parameters if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def type_of(owner: Any) -> str:
+    names = set(methods_of(owner))
+    return next((word for word, its in _TYPES if names & set(its)), "instrument")
+
+
+def operations_of(owner: Any, options: Options, halts: Sequence[str]) -> Tuple[Dict[str, Method], Dict[str, str]]:
+    """Returns the operations of a class by their names on the bench, and its other public methods with the reason of each."""
+    found: Dict[str, Method] = {}
+    others: Dict[str, str] = {}
+    for name in methods_of(owner):
+        try:
+            method = Method(name, owner, options, halts)
+        except (TypeError, ValueError) as error:
+            others[name] = str(error)
+            continue
+        known = _OF_EVERY_BENCH.get(name)
+        properties = method.params.schema["properties"]
+        is_alike = known is None or (known == set(properties) and all(_is_number(schema) for schema in properties.values()))
+        told = (name if is_alike and name not in _TAKEN else f"backend_{name}").lower()
+        if not re.fullmatch(f"[a-z][a-z0-9_]{{0,{_LONGEST_NAME - 1}}}", told):
+            others[name] = "its name is too long, or not in small letters"
+        elif len(found) == _MOST_OPERATIONS:
+            others[name] = f"there are more than {_MOST_OPERATIONS} methods"
+        else:
+            found[told] = method
+            for param, reason in method.params.left_out.items():
+                others[f"{name}({param})"] = reason
+    return found, others
+
+
+def _is_number(schema: Dict[str, Any]) -> bool:
+    return schema["type"] in ("number", "integer") or set(schema["type"]) <= {"number", "integer", "null"}
+
+
+def pylabrobot_bridge(make: Callable[[], Any], options: Options = Options(), device: Any = None) -> Bridge:
+    """Makes a bridge of a device of PyLabRobot: of `device`, or of what `make` returns.
+
+    `make` is called again where a halt cannot come through the old object. Raises a ValueError for a method that the class does not have.
     """
-    names = [each.__name__ for each in type(backend).__mro__]
-    interfaces = [_INTERFACES[name] for name in names if name in _INTERFACES]
-    halts = list(dict.fromkeys(name for _, methods in interfaces for name in methods if callable(getattr(backend, name, None))))
+    device = make() if device is None else device
+    owner = type(device)
+    halts = list(options.halt if options.halt is not None else halts_of(owner))
+    _must_have(owner, [*(halt.method for halt in halts), *([options.check] if options.check else []), *options.seconds])
+    calls = [_call_of(owner, halt) for halt in halts]
+    operations, others = operations_of(owner, options, [halt.method for halt in halts])
+    for name, reason in others.items():
+        print(f"{owner.__name__}: {name} is not offered: {reason}", file=sys.stderr)
+    thermometer = next((name for name in _THERMOMETERS if _is_thermometer(getattr(owner, name, None))), None)
     members: Dict[str, Any] = {
-        "type": type_ or next((word for word, _ in interfaces), "instrument"),
-        "model": type(backend).__name__,
+        "type": options.type or type_of(owner),
+        "model": owner.__name__,
         "can_halt": bool(halts),
-        **_operations_of(backend, seconds or {}, halts),
+        **{name: _calling(method, name if not name.startswith("backend_") or hasattr(owner, name) else name[8:]) for name, method in operations.items()},
     }
-    thermometer = next((name for name in ("get_current_temperature", "get_temperature") if callable(getattr(backend, name, None))), None)
+    members.update(_derived(owner, members))
     if thermometer is not None:
         members["temperature"] = lambda self: self.ask(thermometer)
-    if check is not None and not callable(getattr(backend, check, None)):
-        raise ValueError(f"it has no method {check}")
     bridge = type("PyLabRobot", (_PyLabRobot,), members)()
-    bridge.backend, bridge.halts, bridge.question = backend, halts, check or thermometer
+    bridge.machine, bridge.halts = _Machine(make, options, device), calls
+    bridge.proposed = [str(halt) for halt in halts] if options.halt is None else []
+    for name, needs in unfinished_halts_of(owner).items() if options.halt is None else ():
+        print(f"{bridge.model}: {name} may belong to its halt, and needs {', '.join(needs)}: --halt '{name}={{…}}'", file=sys.stderr)
+    bridge.question = options.check or next((name for name in _CHECKS if callable(getattr(owner, name, None)) and not _needs(getattr(owner, name))), None)
     if bridge.question is None:
         print(f"{bridge.model}: nothing asks how it is; name a method that moves nothing: --check METHOD", file=sys.stderr)
     return bridge
 
 
+def _must_have(owner: Any, names: Sequence[str]) -> None:
+    for name in names:
+        if not callable(getattr(owner, name, None)):
+            near = difflib.get_close_matches(name, methods_of(owner), 3)
+            raise ValueError(f"{owner.__name__} has no method {name}" + (f"; it has {', '.join(near)}" if near else ""))
+
+
+def _call_of(owner: Any, halt: Halt) -> Tuple[str, Dict[str, Any]]:
+    """Returns the method of a halt with its arguments. Raises a ValueError for parameters that are missing or wrong."""
+    missing = set(_needs(getattr(owner, halt.method))) - set(halt.given)
+    if missing:
+        raise ValueError(f"{halt.method} of {owner.__name__} needs {', '.join(sorted(missing))}: --halt '{halt.method}={{…}}'")
+    try:
+        return halt.method, Method(halt.method, owner, Options(), ()).arguments(halt.given)
+    except (DeviceFailed, TypeError, KeyError) as error:
+        raise ValueError(f"--halt {halt}: {error}") from error
+
+
+def _is_thermometer(method: Any) -> bool:
+    if not callable(method) or _needs(method):
+        return False
+    returned = str(getattr(method, "__annotations__", {}).get("return", "float"))
+    return "float" in returned and not any(word in returned for word in ("Tuple", "tuple", "Dict", "dict", "List", "list"))
+
+
+def _calling(method: Method, name: str) -> Callable[..., Any]:
+    async def call(self: Any, **given: Any) -> Any:
+        return method.result(await self.run(getattr(self.machine.device, name), method.arguments(given)))
+
+    call.__bridge__ = method.description  # type: ignore[attr-defined]
+    call.__params__ = _AsGiven()  # type: ignore[attr-defined]
+    return call
+
+
+class _AsGiven:
+    """The parameters as JSON has them: `Method.arguments` makes the values."""
+
+    def values(self, given: Dict[str, Any]) -> Dict[str, Any]:
+        return given
+
+
+def _derived(owner: Any, members: Dict[str, Any]) -> Dict[str, Any]:
+    """The operations of every bench that methods with other parameters amount to."""
+    found: Dict[str, Any] = {}
+    told = getattr(members.get("set_temperature"), "__bridge__", None)
+    if told is not None and callable(getattr(owner, "deactivate", None)) and not _needs(owner.deactivate):
+        found["set_temperature"] = _switching_off(members["set_temperature"])
+    speed = _speed_of(owner)
+    stop: Any = getattr(owner, "stop_shaking", None)
+    if "shake" not in members and speed is not None and stop is not None and not _needs(stop):
+        name, factor = speed
+
+        @operation(seconds=("duration", 10), units={"speed": "rpm", "duration": "s"}, minimum={"speed": 0, "duration": 0})
+        async def shake(self: Any, speed: float, duration: float) -> None:
+            """Shake, and stand still again"""
+            await self.run(self.shake_for, {"params": {name: speed * factor}, "duration": duration})
+
+        found["shake"] = shake
+    spin: Any = getattr(owner, "spin", None)
+    if "centrifuge" not in members and spin is not None and {"g", "duration"} <= set(inspect.signature(spin).parameters) and set(_needs(spin)) <= {"g", "duration"}:
+
+        @operation(seconds=("duration", _USUAL_S), margin=_MARGIN_S, units={"g": "×g", "duration": "s"}, minimum={"g": 0, "duration": 0})
+        async def centrifuge(self: Any, g: float, duration: float) -> None:
+            """Spin, and come to a stand"""
+            await self.run(self.machine.device.spin, {"g": g, "duration": duration})
+
+        found["centrifuge"] = centrifuge
+    return found
+
+
+def _speed_of(owner: Any) -> Optional[Tuple[str, float]]:
+    """The parameter of `start_shaking` that is its speed, and the factor from rpm; None if it needs something else, or another unit."""
+    start = getattr(owner, "start_shaking", None)
+    names = [name for name in ("speed", "rpm", "frequency", "frequency_hz") if start is not None and name in inspect.signature(start).parameters]
+    if not names or set(_needs(start)) - {names[0]}:
+        return None
+    # The words of the parameter in the docstring count, as far as there are some.
+    text = inspect.getdoc(start) or ""
+    line = next((line for line in text.splitlines() if re.match(rf"\s*{names[0]}\s*(\(.*\))?:", line)), "") or text
+    factor = next((factor for pattern, factor in _SPEEDS if pattern.search(line)), None)
+    if factor is None and re.search(r"\bsteps?\b|\bmm\b|\bpercent\b|%", line):
+        return None
+    return names[0], factor or (1 / 60 if names[0].startswith("frequency") else 1.0)
+
+
+def _switching_off(set_temperature: Callable[..., Any]) -> Callable[..., Any]:
+    """The same operation, which calls `deactivate` where the temperature is None."""
+
+    async def call(self: Any, temperature: Optional[float]) -> Any:
+        if temperature is None:
+            return await self.run(self.machine.device.deactivate, {})
+        return await set_temperature(self, temperature=temperature)
+
+    told = set_temperature.__bridge__  # type: ignore[attr-defined]
+    params = told["params"]
+    described = {**params["properties"]["temperature"], "type": [params["properties"]["temperature"]["type"], "null"]}
+    call.__bridge__ = {**told, "params": {**params, "properties": {"temperature": described}}}  # type: ignore[attr-defined]
+    call.__params__ = _AsGiven()  # type: ignore[attr-defined]
+    return call
+
+
+class _Machine:
+    """The object of PyLabRobot, with the ports that it writes to."""
+
+    def __init__(self, make: Callable[[], Any], options: Options, device: Any) -> None:
+        self.make, self.options = make, options
+        #: The writes to its ports that have come to their end, and the ports that were opened.
+        self.written = 0
+        self.opened: Set[int] = set()
+        self._take(device)
+
+    def _take(self, device: Any) -> None:
+        self.device = device
+        self.is_prepared = False
+        labware.racks, labware.home = lambda: device.racks, type(device).__module__.rpartition(".")[0]
+        self.parts = list(getattr(device, "__benchd_parts__", ()))
+        self.ports: List[Any] = []
+        for each in (device, *self.parts):
+            self._find_ports(each, 3)
+        for port in self.ports:
+            self._watch(port)
+
+    def _find_ports(self, thing: Any, levels: int) -> None:
+        for each in list(getattr(thing, "__dict__", {}).values()):
+            if any(base.__module__.startswith("pylabrobot.io") for base in type(each).__mro__) and callable(getattr(each, "write", None)):
+                if each not in self.ports:
+                    self.ports.append(each)
+            elif levels > 0 and type(each).__module__.startswith("pylabrobot") and not _kinds(type(each)):
+                self._find_ports(each, levels - 1)
+
+    def _watch(self, port: Any) -> None:
+        """Counts the writes to a port that have come to their end, and notes whether it was opened: a simulation never opens its port."""
+        for name in ("setup", "write"):
+            setattr(port, name, self._watched(port, name, getattr(port, name)))
+
+    def _watched(self, port: Any, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        async def watched(*args: Any, **kwargs: Any) -> Any:
+            result = method(*args, **kwargs)
+            result = await result if hasattr(result, "__await__") else result
+            self.written += name == "write"
+            self.opened.add(id(port))
+            return result
+
+        return watched
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether its writes are seen."""
+        return any(id(port) in self.opened for port in self.ports)
+
+    def renew(self) -> None:
+        """Takes a new object: an old one may hold a lock, or wait for an answer that never comes."""
+        self._take(self.make())
+
+    async def _prepare(self) -> None:
+        if self.is_prepared:
+            return
+        for name, given in self.options.calls:
+            arguments = Method(name, type(self.device), self.options, ()).arguments(given)
+            await _awaited(getattr(self.device, name), **arguments)
+        self.is_prepared = True
+
+    async def set_up(self, is_quick: bool = False) -> None:
+        await self._prepare()
+        for each in (*self.parts, self.device):
+            setup = getattr(each, "setup", None)
+            if setup is not None:
+                names = inspect.signature(setup).parameters
+                await _awaited(setup, **({name: True for name in names if name.startswith("skip_")} if is_quick else {}))
+
+    async def close(self) -> None:
+        """Ends its connections. One that is gone cannot even be closed."""
+        for each in (self.device, *reversed(self.parts)):
+            await _bounded(getattr(each, "stop", None), _CLOSE_S)
+
+    async def close_ports(self) -> None:
+        if not self.ports:
+            return await self.close()
+        for port in self.ports:
+            await _bounded(port.stop, _CLOSE_S)
+
+    async def open_ports(self) -> None:
+        """Opens the ports alone, where they are known: `setup` of an instrument may move it."""
+        if not self.ports:
+            return await self.set_up(is_quick=True)
+        await self._prepare()
+        for port in self.ports:
+            await _awaited(port.setup)
+
+    async def free_ports(self) -> None:
+        """Ends reads that nobody waits for any more, since the next write would wait for them, and drops late answers."""
+        for port in self.ports:
+            wake = getattr(getattr(port, "_ser", None), "cancel_read", None)
+            if wake is not None:
+                wake()
+            if getattr(port, "_executor", None) is not None or wake is not None:
+                await _bounded(getattr(port, "reset_input_buffer", None), _CLOSE_S)
+
+
+async def _bounded(method: Optional[Callable[..., Any]], seconds: float) -> None:
+    """Calls a method that may fail or hang."""
+    if method is None:
+        return
+    try:
+        await asyncio.wait_for(_awaited(method), seconds)
+    except Exception as error:  # noqa: B902: a library raises what it likes
+        print(f"{getattr(method, '__name__', method)}: {_words(error)}", file=sys.stderr)
+
+
 class _PyLabRobot(Bridge):
-    backend: Any
-    halts: Any = ()
+    machine: _Machine
+    #: The methods that end what it does, with their arguments.
+    halts: Sequence[Tuple[str, Dict[str, Any]]] = ()
+    #: The halts that nobody has accepted.
+    proposed: Sequence[str] = ()
     #: The method that asks the instrument something.
     question: Optional[str] = None
     #: Whether `setup` was called since `stop`, and whether it has come to its end.
@@ -115,22 +637,22 @@ class _PyLabRobot(Bridge):
     ending: Any = None
     since = 0.0
 
-    async def initialize(self) -> None:
-        # Closing the port and opening it again is how a backend starts over.
-        self._must_not_be_halting()
-        await self._using(self._open_anew(), can_cancel=True)
+    def describe(self) -> Dict[str, Any]:
+        return {**super().describe(), **({"proposed_halt": list(self.proposed)} if self.proposed else {})}
 
-    async def _open_anew(self) -> None:
-        """Opens the port, which is closed first unless nobody has opened it. One that is gone cannot even be closed."""
+    async def initialize(self) -> None:
+        # Closing the port and opening it again is how a device of PyLabRobot starts over.
+        self._must_not_be_halting()
+        await self._using(self._open_anew(self.machine.set_up), can_cancel=True)
+        self.is_set_up = True
+
+    async def _open_anew(self, open_: Callable[[], Any]) -> None:
+        """Opens the port, which is closed first unless nobody has opened it."""
         self.is_set_up = False
         if self.is_begun:
-            try:
-                await _awaited(self.backend.stop)
-            except Exception as error:  # noqa: B902: a library raises what it likes
-                print(f"stop: {_words(error)}", file=sys.stderr)
+            await self.machine.close()
         self.is_begun = True
-        await _awaited(self.backend.setup)
-        self.is_set_up = True
+        await open_()
 
     async def check(self) -> None:
         """Asks the instrument something, once more where the first answer is none; without a question, whether its port is there."""
@@ -138,7 +660,8 @@ class _PyLabRobot(Bridge):
             return
         if self.question is None:
             # The property of a port of pyserial asks the kernel, which knows of a cable that was pulled.
-            getattr(getattr(getattr(self.backend, "io", None), "_ser", None), "in_waiting", None)
+            for port in self.machine.ports:
+                getattr(getattr(port, "_ser", None), "in_waiting", None)
             return
         try:
             await self.ask(self.question)
@@ -149,7 +672,7 @@ class _PyLabRobot(Bridge):
 
     async def ask(self, name: str) -> Any:
         self._must_not_be_halting()
-        method = getattr(self.backend, name)
+        method = getattr(self.machine.device, name)
         return await self._using(_awaited(method), can_cancel=inspect.iscoroutinefunction(method))
 
     def _must_not_be_halting(self) -> None:
@@ -173,35 +696,58 @@ class _PyLabRobot(Bridge):
         raise DeviceFailed(f"it is not halted after {time.monotonic() - self.since:.0f} s, which is still tried", hint="use its red button")
 
     async def _end_all(self) -> None:
-        """Ends motion and heat. Where that fails, or its port is not open, the port is opened again: it may have been unplugged."""
-        failed = await self._call_halts() if self.is_set_up else ["it is not set up"]
+        """Ends motion and heat, alone on the port. Where that fails, a new object opens the port again: it may have been unplugged, or be waited for."""
         await self._cancel()
+        failed = ["it is not set up"]
+        if self.is_set_up:
+            await self.machine.free_ports()
+            failed = await self._call_halts()
         if not failed:
             return
+        self.is_set_up = False
         if _in_threads:
             await asyncio.wait(_in_threads)
-        try:
-            await self._open_anew()
-        except Exception as error:  # noqa: B902: a library raises what it likes
-            raise DeviceFailed(f"its port cannot be opened: {_words(error)}", hint="see its cable, or use its red button") from error
-        failed = await self._call_halts()
-        if failed:
-            raise DeviceFailed("; ".join(failed), hint="use its red button")
+        opens: Sequence[Callable[[], Any]] = (self.machine.open_ports, functools.partial(self.machine.set_up, is_quick=True))
+        for open_ in opens:
+            if self.is_begun:
+                await self.machine.close_ports()
+                self.machine.renew()
+            self.is_begun = True
+            try:
+                await open_()
+                failed = await self._call_halts()
+            except Exception as error:  # noqa: B902: a library raises what it likes
+                failed = [f"its port cannot be opened: {_words(error)}; see its cable"]
+            if not failed:
+                return
+        hint = f"use its red button; if it has no such part, name its other halts: --halt {','.join(self.proposed)}" if self.proposed else "use its red button"
+        raise DeviceFailed("; ".join(failed), hint=hint)
 
     async def _call_halts(self) -> List[str]:
+        """Calls each halt; one that fails or hangs keeps no other from being called. Returns what failed."""
         failed = []
-        for name in self.halts:
-            try:
-                await _awaited(getattr(self.backend, name))
-            except Exception as error:  # noqa: B902: the others end what they can
-                failed.append(f"{name}: {_words(error)}")
+        for name, arguments in self.halts:
+            before = self.machine.written
+            call = asyncio.ensure_future(_awaited(getattr(self.machine.device, name), **arguments))
+            await asyncio.wait({call}, timeout=_FIRST_BYTE_S)
+            is_sent = self.machine.written > before or not self.machine.is_observed
+            if is_sent:
+                await asyncio.wait({call}, timeout=_ONE_HALT_S)
+            if not call.done():
+                call.cancel()
+                await asyncio.wait({call}, timeout=_CLOSE_S)
+                failed.append(f"{name} was not answered within {_ONE_HALT_S:g} s" if is_sent else f"{name} waits, and has sent nothing")
+            elif call.cancelled() or call.exception() is not None:
+                failed.append(f"{name}: {_words(call.exception() or asyncio.CancelledError()) if not call.cancelled() else 'it was cancelled'}")
+            elif not is_sent:
+                failed.append(f"{name} has sent nothing")
         return failed
 
     async def _cancel(self) -> None:
         """Ends what uses the port. A method that is not `async` cannot be ended."""
         cancelled = [task for task, can_cancel in self.using if can_cancel and task.cancel()]
         if cancelled:
-            await asyncio.wait(cancelled)
+            await asyncio.wait(cancelled, timeout=_CLOSE_S)
 
     async def _using(self, work: Any, can_cancel: bool) -> Any:
         mine = (asyncio.ensure_future(work), can_cancel)
@@ -215,10 +761,10 @@ class _PyLabRobot(Bridge):
 
     async def run(self, method: Callable[..., Any], params: Dict[str, Any]) -> Any:
         self._must_not_be_halting()
-        return _plain(await self._using(_awaited(method, **params), can_cancel=inspect.iscoroutinefunction(method)))
+        return await self._using(_awaited(method, **params), can_cancel=inspect.iscoroutinefunction(method))
 
-    async def shake_for(self, speed: float, duration: float) -> None:
-        await _awaited(self.backend.start_shaking, speed=speed)
+    async def shake_for(self, params: Dict[str, float], duration: float) -> None:
+        await _awaited(self.machine.device.start_shaking, **params)
         end = time.monotonic() + duration
         left = duration
         while left > 0:
@@ -227,80 +773,7 @@ class _PyLabRobot(Bridge):
             # A cable that was pulled is noticed now, not when it should stop.
             if left > 0:
                 await self.check()
-        await _awaited(self.backend.stop_shaking)
-
-
-def _operations_of(backend: Any, seconds: Dict[str, float], halts: Any) -> Dict[str, Any]:
-    found: Dict[str, Any] = {}
-    for name, method in inspect.getmembers(type(backend), inspect.isfunction):
-        if name.startswith("_") or name in _NOT_OPERATIONS:
-            continue
-        try:
-            schema = _schema(method, {}, {}, {})
-        except (TypeError, KeyError) as error:
-            print(f"{name} is no operation: {error}", file=sys.stderr)
-            continue
-        known = _OF_EVERY_BENCH.get(name)
-        is_other = name in _TAKEN or (known is not None and known != set(schema["properties"]))
-        told = f"backend_{name}" if is_other else name
-        if not re.fullmatch("[a-z][a-z0-9_]{0,31}", told) or len(found) == _MOST_OPERATIONS:
-            print(f"{name} is no operation: its name is not in small letters or too long, or there are too many", file=sys.stderr)
-            continue
-        timed = "duration" in schema["properties"] and name not in seconds
-        call = _calling(name)
-        call.__bridge__ = {  # type: ignore[attr-defined]
-            "summary": _summary(method),
-            "params": schema,
-            "seconds": {"param": "duration", "plus": _USUAL_S} if timed else seconds.get(name, _USUAL_S),
-            "margin_s": _MARGIN_S,
-            "leaves_on": None if name in halts else "heat" if _goes_on(name, schema) else "motion",
-            "can_end_early": False,
-        }
-        found[told] = call
-    if callable(getattr(backend, "deactivate", None)) and _takes_a_number(found.get("set_temperature")):
-        found["set_temperature"] = _switching_off(found["set_temperature"])
-    if callable(getattr(backend, "start_shaking", None)) and callable(getattr(backend, "stop_shaking", None)) and "shake" not in found:
-
-        @operation(seconds=("duration", 10), units={"speed": "rpm", "duration": "s"})
-        async def shake(self: Any, speed: float, duration: float) -> None:
-            """Shake, and stand still again"""
-            await self.run(self.shake_for, {"speed": speed, "duration": duration})
-
-        found["shake"] = shake
-    return found
-
-
-def _goes_on(name: str, schema: Dict[str, Any]) -> bool:
-    """Whether what a method begins goes on when the method has ended, until the device is halted. The bench calls that heat."""
-    return name.startswith("start_") or "temperature" in name or "temperature" in schema["properties"]
-
-
-def _calling(name: str) -> Callable[..., Any]:
-    async def call(self: Any, **params: Any) -> Any:
-        return await self.run(getattr(self.backend, name), params)
-
-    return call
-
-
-def _takes_a_number(set_temperature: Any) -> bool:
-    params = getattr(set_temperature, "__bridge__", {}).get("params", {})
-    return "temperature" in params.get("required", ()) and params["properties"]["temperature"]["type"] in ("number", "integer")
-
-
-def _switching_off(set_temperature: Callable[..., Any]) -> Callable[..., Any]:
-    """The same operation, which calls `deactivate` where the temperature is None."""
-
-    async def call(self: Any, temperature: Optional[float]) -> Any:
-        if temperature is None:
-            return await self.run(self.backend.deactivate, {})
-        return await set_temperature(self, temperature=temperature)
-
-    told = set_temperature.__bridge__  # type: ignore[attr-defined]
-    params = told["params"]
-    described = params["properties"]["temperature"]
-    described = {**described, "type": [described["type"], "null"]}
-    call.__bridge__ = {**told, "params": {**params, "properties": {"temperature": described}}}  # type: ignore[attr-defined]
-    return call
+        await _awaited(self.machine.device.stop_shaking)
 
 
 #: What runs in threads: each may use a port until it has ended, also where nobody waits for it any more.
@@ -308,7 +781,7 @@ _in_threads: Set["asyncio.Future[Any]"] = set()
 
 
 async def _awaited(method: Callable[..., Any], **params: Any) -> Any:
-    """Calls a method of a backend. One that is not `async` has a thread of its own: a halt must not wait for it."""
+    """Calls a method of a device. One that is not `async` has a thread of its own: a halt must not wait for it."""
     if inspect.iscoroutinefunction(method):
         return await method(**params)
     thread = asyncio.get_running_loop().run_in_executor(None, functools.partial(method, **params))
@@ -318,62 +791,149 @@ async def _awaited(method: Callable[..., Any], **params: Any) -> Any:
     return await result if hasattr(result, "__await__") else result
 
 
-def _plain(value: Any) -> Any:
-    """What can be written as JSON: a method may return an object that only Python knows."""
-    try:
-        _encode(value)
-        return value
-    except (TypeError, ValueError):
-        return str(value)
+_USAGE = "python3 benchd_bridge.py pylabrobot CLASS [NAME=VALUE …] [options]"
+_EPILOG = """CLASS is package.module.Class, or a function that makes an object. NAME=VALUE are its parameters, as text or JSON; the value may be a class of
+PyLabRobot, whose own parameters are NAME.PARAMETER=VALUE. A PreciseFlex needs --open and --closed."""
 
 
 def main(words: List[str]) -> None:
-    usage = (
-        "usage: python3 benchd_bridge.py pylabrobot BACKEND [NAME=VALUE …] [--type WORD] [--check METHOD] [--seconds METHOD=S …] [--open MM --closed MM]; "
-        "BACKEND is package.module.Class, and a PreciseFlex needs the widths to which its gripper opens and closes"
-    )
-    if not words:
-        sys.exit(usage)
-    seconds: Dict[str, float] = {}
-    type_: Optional[str] = None
-    check: Optional[str] = None
-    given: Dict[str, Any] = {}
-    widths: Dict[str, float] = {}
-    rest = iter(words[1:])
-    for word in rest:
-        name, _, value = (next(rest, "") if word == "--seconds" else word).partition("=")
-        if word == "--type":
-            type_ = next(rest, "")
-        elif word == "--check":
-            check = next(rest, "")
-        elif word in ("--open", "--closed"):
-            widths[word] = float(next(rest, "nan"))
-        elif not name or not value:
-            sys.exit(usage)
-        elif word == "--seconds":
-            seconds[name] = float(value)
-        else:
-            given[name] = _value(value)
-    module, _, class_ = words[0].rpartition(".")
+    """Makes the bridge that the words describe, and serves it."""
+    # Whatever a library prints while it is imported must not come between the messages.
+    sys.stdout = sys.stderr
+    parser = argparse.ArgumentParser(prog="benchd_bridge.py pylabrobot", usage=_USAGE, epilog=_EPILOG, allow_abbrev=False)
+    parser.add_argument("words", nargs="+", metavar="CLASS NAME=VALUE")
+    parser.add_argument("--type", help="the type of the device; by default its methods tell it")
+    parser.add_argument("--check", metavar="METHOD", help="a method that asks the instrument something and moves nothing")
+    parser.add_argument("--halt", metavar="METHODS", action="append", help="the methods that end motion and heat, with commas, or METHOD=JSON; none: nothing ends it")
+    parser.add_argument("--seconds", metavar="METHOD=S", action="append", default=[], help="how long a method takes")
+    parser.add_argument("--limit", metavar="METHOD.PARAM=MIN:MAX", action="append", default=[], help="the range of a parameter")
+    parser.add_argument("--call", metavar="METHOD=JSON", action="append", default=[], help="a method that is called whenever the object is made")
+    parser.add_argument("--open", type=float, metavar="MM", help="the width to which the gripper of an arm opens")
+    parser.add_argument("--closed", type=float, metavar="MM", help="the width to which the gripper of an arm closes")
+    given = parser.parse_intermixed_args(words)
     try:
-        backend = getattr(importlib.import_module(module), class_)(**given)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        sys.exit(f"{words[0]} cannot be made: {error}; is PyLabRobot installed for {sys.executable}?")
-    if any(each.__name__ == "PreciseFlex" for each in type(backend).__mro__):
-        if set(widths) != {"--open", "--closed"}:
-            sys.exit(usage)
-        importlib.import_module("benchd_bridge_arms").PreciseFlex(backend, widths["--open"], widths["--closed"]).serve()
-    try:
-        bridge = pylabrobot_bridge(backend, seconds, type_, check)
+        options = Options(
+            type=given.type,
+            check=given.check,
+            halt=None if given.halt is None else [halt for text in given.halt for halt in _halts(text)],
+            seconds={name: float(value) for name, value in map(_pair, given.seconds)},
+            limits={name: _range(value) for name, value in map(_pair, given.limit)},
+            calls=[(name, json.loads(value)) for name, value in map(_pair, given.call)],
+        )
+        make = _maker(given.words[0], dict(map(_pair, given.words[1:])))
     except ValueError as error:
-        sys.exit(f"{words[0]}: {error}; name another one: --check METHOD")
-    bridge.serve()
-
-
-def _value(text: str) -> Any:
-    """A number, true, false or null as JSON has it; anything else is text."""
+        parser.error(str(error))
     try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        device = make()
+    except Exception as error:  # noqa: B902: a library raises what it likes
+        _give_up(given.words[0], error)
+    _bridge_of(device, make, options, given, parser).serve()
 
+
+def _bridge_of(device: Any, make: Callable[[], Any], options: Options, given: Any, parser: argparse.ArgumentParser) -> Bridge:
+    if any(each.__name__ == "PreciseFlex" for each in type(device).__mro__):
+        if given.open is None or given.closed is None:
+            parser.error("a PreciseFlex needs the widths to which its gripper opens and closes: --open MM --closed MM")
+        arm: Bridge = importlib.import_module("benchd_bridge_arms").PreciseFlex(device, given.open, given.closed)
+        return arm
+    try:
+        return pylabrobot_bridge(make, options, device)
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def _give_up(path: str, error: Exception) -> NoReturn:
+    missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+    what = "PyLabRobot" if str(missing).startswith("pylabrobot") else missing
+    why = f"is {what} installed for {sys.executable}?" if missing else "see its parameters in PyLabRobot's documentation"
+    if isinstance(error, NotImplementedError):
+        kind = _hints(_resolved(path)).get("return")
+        why = f"PyLabRobot has not finished it; use its class: {kind.__module__}.{kind.__name__}" if isinstance(kind, type) else "PyLabRobot has not finished it"
+    sys.exit(f"{path} cannot be made: {_words(error)}; {why}")
+
+
+def _halts(text: str) -> List[Halt]:
+    name, is_pair, value = text.partition("=")
+    if is_pair:
+        return [Halt(name, json.loads(value))]
+    return [] if text == "none" else [Halt(each) for each in text.split(",")]
+
+
+def _pair(word: str) -> Tuple[str, str]:
+    name, is_pair, value = word.partition("=")
+    if not name or not is_pair:
+        raise ValueError(f"{word!r} is not NAME=VALUE")
+    return name, value
+
+
+def _range(text: str) -> Tuple[float, float]:
+    least, _, largest = text.partition(":")
+    return float(least), float(largest)
+
+
+def _maker(path: str, given: Dict[str, str]) -> Callable[[], Any]:
+    """Returns what makes the object of a path, with the parts among its parameters, which are set up before it and ended after it."""
+
+    def make() -> Any:
+        function = _resolved(path)
+        own = {name: value for name, value in given.items() if "." not in name}
+        shapes = _parameters_of(function) if own else {}
+        parts = []
+        arguments: Dict[str, Any] = {}
+        for name, text in own.items():
+            if re.fullmatch(r"[a-z]\w*(\.\w+)*\.[A-Za-z]\w*", text) and name not in shapes:
+                inner = {each[len(name) + 1 :]: value for each, value in given.items() if each.startswith(f"{name}.")}
+                arguments[name] = _maker(text, inner)()
+                parts.append(arguments[name])
+            else:
+                arguments[name] = _argument(shapes.get(name), name, text)
+        device = function(**{**_geometry(function, arguments), **arguments})
+        # The front of a legacy device passes on what its backend does, and less of it.
+        back = getattr(device, "backend", None)
+        device = back if callable(getattr(back, "setup", None)) else device
+        if parts:
+            device.__benchd_parts__ = parts
+        return device
+
+    return make
+
+
+def _geometry(function: Any, given: Dict[str, Any]) -> Dict[str, Any]:
+    """Parameters that only a deck needs: a bench knows no deck, so a device of the new style has no size there."""
+    needs = [each for each in inspect.signature(function).parameters.values() if each.default is each.empty and each.name not in given]
+    sizes = {each.name: 0.0 for each in needs if re.fullmatch(r"(\w+_)?size_[xyz]", each.name)}
+    names = {each.name: "device" for each in needs if each.name == "name"}
+    places = {each.name: importlib.import_module("pylabrobot.resources").Coordinate() for each in needs if each.name == "child_location"}
+    return {**sizes, **names, **places}
+
+
+def _parameters_of(function: Any) -> Dict[str, Shape]:
+    """The parameters of a class or a function that can come from words; others are objects, or have their defaults."""
+    is_class = isinstance(function, type)
+    try:
+        return Params(getattr(function, "__init__") if is_class else function, function, not is_class, is_lenient=True).shapes
+    except ValueError:
+        return {}
+
+
+def _resolved(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def _argument(shape: Optional[Shape], name: str, text: str) -> Any:
+    """A parameter of a class: JSON where the class takes what is written, else text."""
+    reasons = []
+    for value in (*_json(text), text):
+        try:
+            return value if shape is None else labware.resolved(shape.make(value))
+        except (TypeError, ValueError) as error:
+            reasons.append(str(error))
+    raise ValueError(f"{name}: {reasons[-1]}")
+
+
+def _json(text: str) -> Sequence[Any]:
+    try:
+        return (json.loads(text),)
+    except ValueError:
+        return ()

@@ -67,9 +67,8 @@ withPython('each interface becomes a type of device with its operations, and the
 import json, backends
 from benchd_bridge_pylabrobot import pylabrobot_bridge
 for name in backends.shapes:
-    bridge = pylabrobot_bridge(getattr(backends, name)())
-    told = bridge.describe()
-    print(json.dumps([name, told["type"], list(told["operations"]), list(told["readings"]), bridge.halts, told.get("halt")]))`
+    told = pylabrobot_bridge(getattr(backends, name)).describe()
+    print(json.dumps([name, told["type"], sorted(told["operations"]), list(told["readings"]), told.get("proposed_halt"), told.get("halt")]))`
   const lines = execFileSync('python3', ['-c', code], { cwd: folder, encoding: 'utf8' }).trim().split('\n')
   const shaking = ['lock_plate', 'shake', 'start_shaking', 'stop_shaking', 'unlock_plate']
   const doors = [

@@ -68,7 +68,17 @@ async function bench(t: Test) {
   writeFileSync(`${folder}/backends.py`, backends)
   const served = await serveOnPty(driver, {}, { link: `${folder}/port` })
   atTheEnd(t).push(() => served.close())
-  const command = ['python3', `${folder}/benchd_bridge.py`, 'pylabrobot', 'backends.BigBear', `port=${folder}/port`, '--check', 'state']
+  const command = [
+    'python3',
+    `${folder}/benchd_bridge.py`,
+    'pylabrobot',
+    'backends.BigBear',
+    `port=${folder}/port`,
+    '--check',
+    'state',
+    '--halt',
+    'stop_shaking',
+  ]
   const device = { ...bridgeTo(''), type: 'shaker', transport: { kind: 'bridge', command } }
   const { ask, bench } = await openService(t, { devices: [device] })
   const instrument = bench.registry.find('reader-1')
@@ -141,7 +151,7 @@ for (const backend of ['BigBear', 'Deaf'])
     const program = `
 import backends, benchd_bridge_pylabrobot
 benchd_bridge_pylabrobot._HALT_S = 0.2
-benchd_bridge_pylabrobot.pylabrobot_bridge(backends.${backend}("${folder}/port"), check="state").serve()`
+benchd_bridge_pylabrobot.pylabrobot_bridge(lambda: backends.${backend}("${folder}/port"), benchd_bridge_pylabrobot.Options(check="state")).serve()`
     const child = spawn('python3', ['-c', program], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] })
     t.teardown(() => child.kill('SIGKILL'))
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
