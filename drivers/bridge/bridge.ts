@@ -18,18 +18,20 @@ import type {
   EndedEarly,
   Identity,
   Learned,
+  Limits,
   SelfDescribed,
 } from '../../src/devices/device.ts'
 import { connectionLost, isRefusal } from '../../src/devices/failure.ts'
 import type { MoveName, Params } from '../../src/devices/operations.ts'
 import type { MoveTarget, Skill } from '../../src/devices/way.ts'
-import { LabError, messageOf } from '../../src/errors.ts'
+import { LabError } from '../../src/errors.ts'
 import { described } from '../../src/kit/described.ts'
 import { checked } from '../../src/kit/schema.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
 import { OperationFiles } from './files.ts'
+import { halts } from './halts.ts'
 import { JsonRpc } from './json_rpc.ts'
 import { limitsOf, Performed, Progressed, refused, valueIn } from './shared_words.ts'
 import { BridgeTransporter } from './transporter.ts'
@@ -91,7 +93,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   readonly #runner = new OperationRunner(this.at.line)
   /** The last description if it differs from the accepted one. */
   #unaccepted: Description | undefined
-  #known: { description: Description; operations: ReadonlyMap<string, OwnOperation> } | undefined
+  #known: Known = { description: undefined, operations: none, limits: {} }
   #running: AskedOperation | undefined
   /** Resolves with whether the last operation ended well, when it is answered or can no longer be. */
   #endedWell: Promise<boolean> = Promise.resolve(true)
@@ -126,10 +128,21 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 
   get operations(): ReadonlyMap<string, OwnOperation> {
+    return this.#present.operations
+  }
+
+  /** The ranges of the parameters of operations that are also in the table. */
+  get limits(): Limits {
+    return this.#present.limits
+  }
+
+  get #present(): Known {
     const { description } = this
-    if (!description) return none
-    if (this.#known?.description !== description) this.#known = { description, operations: ownOperations(description) }
-    return this.#known.operations
+    if (description && this.#known.description !== description) {
+      const operations = ownOperations(description)
+      this.#known = { description, operations, limits: limitsOf(operations) }
+    }
+    return this.#known
   }
 
   /** The movements by hand that its program has described. */
@@ -318,48 +331,11 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 }
 
-type Halting = {
-  ask(): Promise<unknown>
-  /** Resolves when a transporter has shown that it stands. */
-  stands(): Promise<unknown>
-  endedWell: Promise<boolean>
-}
-type Halt = { cannotEnd?: Device['unhaltable']; halt(at: BridgeMount, halting: Halting): Promise<void> }
-
-const halts: Record<Settings['halt'], Halt> = {
-  message: {
-    async halt(_at, { ask, stands }) {
-      let heard: Promise<unknown>
-      try {
-        heard = ask()
-      } catch (error) {
-        throw new LabError('stop_not_sent', `the stop could not be sent: ${messageOf(error)}`, { cause: error })
-      }
-      await heard
-      await stands()
-    },
-  },
-  kill: {
-    // The program describes an operation whose heat continues after the program has ended.
-    cannotEnd: 'heat',
-    /** Ends the program one turn later, so that its loss is attributed to the stop. */
-    async halt({ line }) {
-      await undefined
-      await line.giveUp('it was ended by a stop', 'atOnce')
-    },
-  },
-  none: {
-    cannotEnd: 'all',
-    /** Waits for the good end of the operation, the only evidence that nothing moves. */
-    async halt(_at, { endedWell }) {
-      if (!(await endedWell)) throw new LabError('device_failed', 'no stop ends what it does, and it has not come to a good end')
-    },
-  },
-}
-
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
-type Describing = Pick<Bridge, 'operations' | 'description' | 'uninterruptible' | 'jog' | 'free_drive'>
+type Known = { description: Description | undefined; operations: ReadonlyMap<string, OwnOperation>; limits: Limits }
+
+type Describing = Pick<Bridge, 'operations' | 'limits' | 'description' | 'uninterruptible' | 'jog' | 'free_drive'>
 
 function profileOf(bridge: Describing): AnyProfile {
   return {
@@ -367,7 +343,7 @@ function profileOf(bridge: Describing): AnyProfile {
       return bridge.description?.model ?? 'unknown'
     },
     get limits() {
-      return limitsOf(bridge.operations)
+      return bridge.limits
     },
     get features() {
       return bridge.uninterruptible ? { uninterruptible: true } : {}

@@ -14,14 +14,18 @@ export class Abilities {
   readonly #device_id: string
   readonly #device: Device | undefined
 
-  /** The model that the driver is for; null for an external device. */
-  readonly model: string | null
+  readonly #profile: { readonly model: string } | undefined
 
   /** Without `device` the device is external, and the service knows only whether it is initialized. */
-  constructor(device_id: string, device: Device | undefined, model: string | null = null) {
+  constructor(device_id: string, device: Device | undefined, profile?: { readonly model: string }) {
     this.#device_id = device_id
-    this.model = model
+    this.#profile = profile
     this.#device = device
+  }
+
+  /** The model that the driver is for, or that the program behind the device has described; null for an external device. */
+  get model(): string | null {
+    return this.#profile?.model ?? null
   }
 
   /** The operations and readings that the device knows, in the order in which they are shown. */
