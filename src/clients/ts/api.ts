@@ -86,7 +86,7 @@ export type WorkflowStep = { name?: string; method: string } | { name?: string; 
 
 export type WorkflowCondition = { value: string; above?: number; below?: number; at_least?: number; at_most?: number; equals?: number | string | boolean; one_of?: Array<number | string | boolean> } | { all: Array<WorkflowCondition> } | { any: Array<WorkflowCondition> }
 
-export type WorkflowAction = { do: string; name?: string; on_failure?: 'PAUSE' | 'ABORT'; on: string; labware?: Array<string>; sites?: Record<string, number>; tips?: Record<string, number>; max_wait_after?: number; labware_timeout?: number; seconds?: number; with?: Record<string, { variable: string } | string | number | boolean | null>; save?: Record<string, string> } | { emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { wait_for: string; timeout?: number; across_groups?: boolean; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { instruct: string; timeout?: number; name?: string; on_failure?: 'PAUSE' | 'ABORT' }
+export type WorkflowAction = { do: string; name?: string; on_failure?: 'PAUSE' | 'ABORT'; on: string; labware?: Array<string>; sites?: Record<string, number>; tips?: Record<string, number>; max_wait_after?: number; labware_timeout?: number; seconds?: number; with?: Record<string, { variable: string } | string | number | boolean | null | Array<unknown> | Record<string, unknown>>; save?: Record<string, string> } | { emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { wait_for: string; timeout?: number; across_groups?: boolean; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { instruct: string; timeout?: number; name?: string; on_failure?: 'PAUSE' | 'ABORT' }
 
 export type WorkflowMethod = Array<WorkflowAction> | { actions: Array<WorkflowAction>; on_start?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }>; on_end?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }> }
 
@@ -258,9 +258,9 @@ export type ReloadSystemResponse = { success: boolean; message: string; config_f
 
 export type ListWorkflowsResponse = { workflows: Array<PutWorkflowResponse>; faults: Array<{ origin: string; reason: string }> }
 
-export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' }>; document: Record<string, unknown> }
+export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' | 'array' | 'object' }>; document: Record<string, unknown> }
 
-export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' }> }
+export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' | 'array' | 'object' }> }
 
 export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
 
