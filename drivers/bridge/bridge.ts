@@ -1,5 +1,7 @@
 // A device with a program behind it, which describes its operations and performs them over JSON-RPC.
 
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import {
   changesOf,
@@ -93,6 +95,8 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   readonly #runner = new OperationRunner(this.at.line)
   /** The last description if it differs from the accepted one. */
   #unaccepted: Description | undefined
+  /** The last valid description, and the hash of its text. */
+  #told: { hash: string; description: Description } | undefined
   #known: Known = { description: undefined, operations: none, limits: {} }
   #running: AskedOperation | undefined
   /** Resolves with whether the last operation ended well, when it is answered or can no longer be. */
@@ -182,6 +186,8 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 
   get unfit(): string | undefined {
+    const proposed = this.#halting === 'message' ? this.description?.proposed_halt : undefined
+    if (proposed) return unaccepted(proposed)
     if (!this.#transporter) return undefined
     if (!this.description) return 'its program has never run, so that nobody knows how it is sent to a place; start it once'
     if (this.#halting !== 'none' || this.at.settings.uninterruptible) return undefined
@@ -204,7 +210,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
 
   /** Asks for the description. Rejects with `device_failed` if it is invalid, or differs from the accepted one. */
   async identify(): Promise<Identity> {
-    const description = readDescription(await this.#rpc.request('describe', undefined, describe_s))
+    const description = this.#descriptionIn(await this.#rpc.request('describe', undefined, describe_s))
     const { type } = this.at
     if (description.type !== type) {
       const sentence = `it describes itself as a ${description.type}, and the configuration says ${type}; see that the program is the right one`
@@ -312,12 +318,25 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     this.#running.progressed({ fraction, message })
   }
 
+  /** Parses a description, unless the program has told the same one before: a large one takes a third of a second. */
+  #descriptionIn(answer: unknown): Description {
+    const hash = createHash('sha256')
+      .update(JSON.stringify(answer) ?? '')
+      .digest('base64')
+    if (this.#told?.hash !== hash) this.#told = { hash, description: readDescription(answer) }
+    return this.#told.description
+  }
+
   #compare(description: Description): void {
     const { kept, device_id } = this.at
     const changes = kept.description ? changesOf(kept.description, description) : []
     this.#unaccepted = changes.length > 0 ? description : undefined
-    if (!kept.description) kept.keep(description)
-    if (changes.length === 0) return
+    if (changes.length === 0) {
+      const { halt, proposed_halt } = kept.description ?? {}
+      const isKept = kept.description && isDeepStrictEqual([halt, proposed_halt], [description.halt, description.proposed_halt])
+      if (!isKept) kept.keep(description)
+      return
+    }
     const what = changes.slice(0, 5).join(', ')
     const sentence = `it describes itself otherwise than it did (${what}); see that the program is the right one, then accept that: POST /api/devices/${device_id}/accept, then initialize`
     throw new LabError('device_failed', sentence)
@@ -329,6 +348,14 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     this.#unaccepted = undefined
     return true
   }
+}
+
+/** Words why no LIVE run uses a device whose halt is only proposed. */
+function unaccepted(proposed: readonly string[]): string {
+  const names = [...new Set(proposed)]
+  const listed = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ')
+  const accepted = `add "--halt ${names.join(',')}" to its command in the configuration (or "--halt none" if nothing does)`
+  return `its program proposes to halt it by ${listed}, which nobody has accepted; see that they end all motion and heat, then ${accepted}`
 }
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()

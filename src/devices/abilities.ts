@@ -70,7 +70,7 @@ export class Abilities {
     return this.#device?.points === 'own'
   }
 
-  /** Returns why a run with real devices must not use this transporter; undefined if it may. */
+  /** Returns why a run with real devices must not use this device; undefined if it may. */
   get unfit(): string | undefined {
     return this.#device?.unfit
   }

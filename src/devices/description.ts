@@ -66,6 +66,12 @@ export const Description = v.strictObject({
   operations: Operations,
   readings: v.optional(Readings, {}),
   halt: v.optional(described(v.literal('none'), 'Nothing that the program knows ends what the instrument does')),
+  proposed_halt: v.optional(
+    described(
+      v.pipe(v.array(v.pipe(v.string(), v.regex(/^[A-Za-z_]\w{0,63}$/, 'must be the name of a method'))), v.minLength(1), v.maxLength(32)),
+      'The methods by which the program would halt the instrument, guessed by their names: until the configuration names them, no LIVE run uses the device',
+    ),
+  ),
   points: v.optional(described(Points, 'Only of a transporter: `taught` for teachpoints of the bench, `own` for positions by their names')),
   skills: v.optional(described(Skills, 'Only of a transporter with `taught` points: its skills besides going to a pose')),
   jog: v.optional(
@@ -127,7 +133,9 @@ export function readDescription(input: unknown): Description {
 
 /** Throws `invalid`, naming the place, for a description whose parts contradict each other. */
 export function checkDescription(description: Description): void {
-  const { type, operations, points, skills: able } = description
+  const { type, operations, points, skills: able, halt, proposed_halt } = description
+  if (halt && proposed_halt)
+    throw new LabError('invalid', `proposed_halt names ${proposed_halt.join(', ')}, and halt is "none"; leave one of them out`)
   for (const operation of ownOperations(description).values()) void operation.params
   if (type !== 'transporter') {
     const movement = byHand.find((name) => description[name] !== undefined)
@@ -191,12 +199,16 @@ function mustBeAsInTable(name: string, { properties, required }: ParamsDescripti
   )
 }
 
-/** Lists the differences of a description from the previous one, except the identity. */
+/**
+ * Lists the differences of a description from the previous one, except the identity and a proposed halt: to name the halt in the configuration is to accept
+ * it, also as "none".
+ */
 export function changesOf(before: Description, now: Description): string[] {
   const ofParts = (['operations', 'readings'] as const).flatMap((part) => {
     const names = new Set([...Object.keys(before[part]), ...Object.keys(now[part])])
     return [...names].filter((name) => !isDeepStrictEqual(before[part][name], now[part][name])).map((name) => `${part}.${name}`)
   })
-  const ofWhole = (['model', 'halt', 'points', 'skills', ...byHand] as const).filter((name) => !isDeepStrictEqual(before[name], now[name]))
+  const halt = before.proposed_halt ? [] : (['halt'] as const)
+  const ofWhole = (['model', ...halt, 'points', 'skills', ...byHand] as const).filter((name) => !isDeepStrictEqual(before[name], now[name]))
   return [...ofWhole, ...ofParts]
 }

@@ -128,7 +128,7 @@ export class Instrument {
       fault: latch.fault,
       stopped: latch.stop,
       may_still_be_on: this.mayStillBeOn,
-      ...{ heating: leftOn.heating, parts: parts.known },
+      ...{ heating: leftOn.heating, parts: parts.known, unfit: this.abilities.unfit ?? null },
       heard_at: this.#configured.driven?.wire.heard_at ?? null,
       identity: this.#presence?.identity ?? null,
       lock: this.lock.shown,

@@ -228,13 +228,12 @@ function objectSchema({ properties = {}, required = [], additionalProperties }: 
 }
 
 function inRange({ minimum, maximum, multipleOf }: Property) {
-  return v.pipe(
-    v.number(),
-    v.finite(),
-    v.minValue(minimum ?? -Number.MAX_VALUE),
-    v.maxValue(maximum ?? Number.MAX_VALUE),
-    v.check((value) => multipleOf === undefined || isMultiple(value, multipleOf), `must be a multiple of ${multipleOf}`),
-  )
+  // A description may have thousands of parameters, so that each of them has no more steps than it needs.
+  const steps: v.GenericPipeAction<number, number, v.BaseIssue<unknown>>[] = [v.finite()]
+  if (minimum !== undefined) steps.push(v.minValue(minimum))
+  if (maximum !== undefined) steps.push(v.maxValue(maximum))
+  if (multipleOf !== undefined) steps.push(v.check((value) => isMultiple(value, multipleOf), `must be a multiple of ${multipleOf}`))
+  return v.pipe(v.number(), ...steps)
 }
 
 function mustFit(property: Property, schema: v.GenericSchema, at: string): void {

@@ -126,13 +126,14 @@ function readingText({ temperature, target, others = {} }: Reading): string {
 }
 
 /** Words the state, with heat, operation, lock and simulation. */
-function stateOf({ state, operation, lock, simulated, may_still_be_on, heating }: DeviceInfo): string {
+function stateOf({ state, operation, lock, simulated, may_still_be_on, heating, unfit }: DeviceInfo): string {
   const color = colors[state]
   const more = [
     may_still_be_on && colored('red', 'may still be on'),
     operation && `${operation.name}, ${operation.ending ? 'ending early' : `${clock(operation.seconds_left)} left`}`,
     heating && heatingText(heating),
     lock && `kept by ${atShell(lock.owner)}`,
+    unfit && 'not for LIVE runs',
     simulated && 'simulated',
   ].filter(Boolean)
   return [color ? colored(color, state) : state, ...(more.length ? [`(${more.join('; ')})`] : [])].join(' ')
@@ -145,6 +146,7 @@ function described(device: DeviceInfo): string {
     heating: heating && heatingAndRemedy(device_id, heating),
     driver,
     identity: identity && Object.values(identity).filter(Boolean).join(', '),
+    unfit: device.unfit && `for LIVE runs: ${device.unfit}`,
     lock: lock && [lock.owner, lock.note, lock.expires_at === null ? null : `until ${date(lock.expires_at)}`].filter(Boolean).join(', '),
     fault:
       fault &&
