@@ -1,5 +1,7 @@
 // A device with a program behind it, which describes its operations and performs them over JSON-RPC.
 
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import {
   changesOf,
@@ -18,18 +20,20 @@ import type {
   EndedEarly,
   Identity,
   Learned,
+  Limits,
   SelfDescribed,
 } from '../../src/devices/device.ts'
 import { connectionLost, isRefusal } from '../../src/devices/failure.ts'
 import type { MoveName, Params } from '../../src/devices/operations.ts'
 import type { MoveTarget, Skill } from '../../src/devices/way.ts'
-import { LabError, messageOf } from '../../src/errors.ts'
+import { LabError } from '../../src/errors.ts'
 import { described } from '../../src/kit/described.ts'
 import { checked } from '../../src/kit/schema.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
 import { OperationFiles } from './files.ts'
+import { halts } from './halts.ts'
 import { JsonRpc } from './json_rpc.ts'
 import { limitsOf, Performed, Progressed, refused, valueIn } from './shared_words.ts'
 import { BridgeTransporter } from './transporter.ts'
@@ -91,7 +95,9 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   readonly #runner = new OperationRunner(this.at.line)
   /** The last description if it differs from the accepted one. */
   #unaccepted: Description | undefined
-  #known: { description: Description; operations: ReadonlyMap<string, OwnOperation> } | undefined
+  /** The last valid description, and the hash of its text. */
+  #told: { hash: string; description: Description } | undefined
+  #known: Known = { description: undefined, operations: none, limits: {} }
   #running: AskedOperation | undefined
   /** Resolves with whether the last operation ended well, when it is answered or can no longer be. */
   #endedWell: Promise<boolean> = Promise.resolve(true)
@@ -126,10 +132,21 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 
   get operations(): ReadonlyMap<string, OwnOperation> {
+    return this.#present.operations
+  }
+
+  /** The ranges of the parameters of operations that are also in the table. */
+  get limits(): Limits {
+    return this.#present.limits
+  }
+
+  get #present(): Known {
     const { description } = this
-    if (!description) return none
-    if (this.#known?.description !== description) this.#known = { description, operations: ownOperations(description) }
-    return this.#known.operations
+    if (description && this.#known.description !== description) {
+      const operations = ownOperations(description)
+      this.#known = { description, operations, limits: limitsOf(operations) }
+    }
+    return this.#known
   }
 
   /** The movements by hand that its program has described. */
@@ -169,6 +186,8 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 
   get unfit(): string | undefined {
+    const proposed = this.#halting === 'message' ? this.description?.proposed_halt : undefined
+    if (proposed) return unaccepted(proposed)
     if (!this.#transporter) return undefined
     if (!this.description) return 'its program has never run, so that nobody knows how it is sent to a place; start it once'
     if (this.#halting !== 'none' || this.at.settings.uninterruptible) return undefined
@@ -191,7 +210,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
 
   /** Asks for the description. Rejects with `device_failed` if it is invalid, or differs from the accepted one. */
   async identify(): Promise<Identity> {
-    const description = readDescription(await this.#rpc.request('describe', undefined, describe_s))
+    const description = this.#descriptionIn(await this.#rpc.request('describe', undefined, describe_s))
     const { type } = this.at
     if (description.type !== type) {
       const sentence = `it describes itself as a ${description.type}, and the configuration says ${type}; see that the program is the right one`
@@ -299,12 +318,25 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     this.#running.progressed({ fraction, message })
   }
 
+  /** Parses a description, unless the program has told the same one before: a large one takes a third of a second. */
+  #descriptionIn(answer: unknown): Description {
+    const hash = createHash('sha256')
+      .update(JSON.stringify(answer) ?? '')
+      .digest('base64')
+    if (this.#told?.hash !== hash) this.#told = { hash, description: readDescription(answer) }
+    return this.#told.description
+  }
+
   #compare(description: Description): void {
     const { kept, device_id } = this.at
     const changes = kept.description ? changesOf(kept.description, description) : []
     this.#unaccepted = changes.length > 0 ? description : undefined
-    if (!kept.description) kept.keep(description)
-    if (changes.length === 0) return
+    if (changes.length === 0) {
+      const { halt, proposed_halt } = kept.description ?? {}
+      const isKept = kept.description && isDeepStrictEqual([halt, proposed_halt], [description.halt, description.proposed_halt])
+      if (!isKept) kept.keep(description)
+      return
+    }
     const what = changes.slice(0, 5).join(', ')
     const sentence = `it describes itself otherwise than it did (${what}); see that the program is the right one, then accept that: POST /api/devices/${device_id}/accept, then initialize`
     throw new LabError('device_failed', sentence)
@@ -318,48 +350,19 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 }
 
-type Halting = {
-  ask(): Promise<unknown>
-  /** Resolves when a transporter has shown that it stands. */
-  stands(): Promise<unknown>
-  endedWell: Promise<boolean>
-}
-type Halt = { cannotEnd?: Device['unhaltable']; halt(at: BridgeMount, halting: Halting): Promise<void> }
-
-const halts: Record<Settings['halt'], Halt> = {
-  message: {
-    async halt(_at, { ask, stands }) {
-      let heard: Promise<unknown>
-      try {
-        heard = ask()
-      } catch (error) {
-        throw new LabError('stop_not_sent', `the stop could not be sent: ${messageOf(error)}`, { cause: error })
-      }
-      await heard
-      await stands()
-    },
-  },
-  kill: {
-    // The program describes an operation whose heat continues after the program has ended.
-    cannotEnd: 'heat',
-    /** Ends the program one turn later, so that its loss is attributed to the stop. */
-    async halt({ line }) {
-      await undefined
-      await line.giveUp('it was ended by a stop', 'atOnce')
-    },
-  },
-  none: {
-    cannotEnd: 'all',
-    /** Waits for the good end of the operation, the only evidence that nothing moves. */
-    async halt(_at, { endedWell }) {
-      if (!(await endedWell)) throw new LabError('device_failed', 'no stop ends what it does, and it has not come to a good end')
-    },
-  },
+/** Words why no LIVE run uses a device whose halt is only proposed. */
+function unaccepted(proposed: readonly string[]): string {
+  const names = [...new Set(proposed)]
+  const listed = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ')
+  const accepted = `add "--halt ${names.join(',')}" to its command in the configuration (or "--halt none" if nothing does)`
+  return `its program proposes to halt it by ${listed}, which nobody has accepted; see that they end all motion and heat, then ${accepted}`
 }
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
-type Describing = Pick<Bridge, 'operations' | 'description' | 'uninterruptible' | 'jog' | 'free_drive'>
+type Known = { description: Description | undefined; operations: ReadonlyMap<string, OwnOperation>; limits: Limits }
+
+type Describing = Pick<Bridge, 'operations' | 'limits' | 'description' | 'uninterruptible' | 'jog' | 'free_drive'>
 
 function profileOf(bridge: Describing): AnyProfile {
   return {
@@ -367,7 +370,7 @@ function profileOf(bridge: Describing): AnyProfile {
       return bridge.description?.model ?? 'unknown'
     },
     get limits() {
-      return limitsOf(bridge.operations)
+      return bridge.limits
     },
     get features() {
       return bridge.uninterruptible ? { uninterruptible: true } : {}

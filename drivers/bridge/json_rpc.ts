@@ -7,9 +7,9 @@ import { patient } from '../../src/kit/patient.ts'
 import { textOfUtf8 } from '../../src/kit/utf8.ts'
 import type { BridgeLine } from '../transports/line.ts'
 
-/** Bytes of a line, without its end. */
+/** Bytes of a line, without its end; more while a description is awaited, which may have a thousand operations. */
 const longestLine = 1024 * 1024
-const tooLong = `it wrote a line of more than ${longestLine / 1024 / 1024} MiB`
+const longestDescription = 6 * longestLine
 /** Bytes of a question, which has to fit into the kernel's buffer for a program that does not read just now. */
 const longestQuestion = 64 * 1024
 /** The most notifications within a second; more end the connection. Answers are bounded by their questions. */
@@ -120,7 +120,16 @@ export class JsonRpc {
     }
     if (start === bytes.length) return
     this.#add(start === 0 ? bytes : bytes.subarray(start))
-    if (this.#size > longestLine) this.#line.giveUp(tooLong)
+    if (this.#size > longestLine && this.#size > this.#longest) this.#line.giveUp(this.#tooLong)
+  }
+
+  /** The bytes that a line may have now. */
+  get #longest(): number {
+    return [...this.#pending.values()].some(({ method }) => method === 'describe') ? longestDescription : longestLine
+  }
+
+  get #tooLong(): string {
+    return `it wrote a line of more than ${this.#longest / longestLine} MiB`
   }
 
   #takePieces(last: Uint8Array): boolean {
@@ -155,7 +164,7 @@ export class JsonRpc {
 
   /** Passes a message on. Returns its violation of the protocol, if there is one. */
   #wrongWith(bytes: Buffer, start: number, end: number): string | undefined {
-    if (end - start > longestLine) return tooLong
+    if (end - start > longestLine && end - start > this.#longest) return this.#tooLong
     const message = messageIn(bytes, start, end)
     if (!message) {
       const beginning = bytes.toString('utf8', start, Math.min(end, start + 80))

@@ -178,7 +178,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const load = opened('load', new Load(hub, clock))
   const ledger = opened('ledger', new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
   const latches = opened('latches', await openLatches(data_dir, { clock, report }))
-  const descriptions = opened('descriptions', await Descriptions.open(data_dir, { clock, report }))
+  const descriptions = opened('descriptions', await Descriptions.open(data_dir, { clock, report, changed: () => runs.described() }))
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
   const [presets, notes] = [await Presets.open(data_dir, report), await DeviceNotes.open(data_dir, report)]
   const journal = opened('journal', await OperationJournal.open(data_dir, report))

@@ -55,6 +55,12 @@ export class LateRuns {
     return this.#opened?.usedBy(device_id)
   }
 
+  /** Checks the workflows anew against what the programs behind devices describe now. Before the workflows are open there is nothing to check. */
+  described(): void {
+    if (this.#opened) this.#opened.catalog.described()
+    else void this.#opening?.then(({ catalog }) => catalog.described()).catch(() => undefined)
+  }
+
   /** Adds a decision about a device to the records of open runs; does nothing before the workflows are open. Never throws. */
   addByHand(deed: ByHand): void {
     this.#opened?.addByHand(deed)

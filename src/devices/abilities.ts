@@ -2,6 +2,7 @@
 
 import type * as v from 'valibot'
 import { LabError } from '../errors.ts'
+import { inSentence } from '../kit/did_you_mean.ts'
 import { checked } from '../kit/schema.ts'
 import type { OwnOperation } from './description.ts'
 import type { Device, Person } from './device.ts'
@@ -14,14 +15,18 @@ export class Abilities {
   readonly #device_id: string
   readonly #device: Device | undefined
 
-  /** The model that the driver is for; null for an external device. */
-  readonly model: string | null
+  readonly #profile: { readonly model: string } | undefined
 
   /** Without `device` the device is external, and the service knows only whether it is initialized. */
-  constructor(device_id: string, device: Device | undefined, model: string | null = null) {
+  constructor(device_id: string, device: Device | undefined, profile?: { readonly model: string }) {
     this.#device_id = device_id
-    this.model = model
+    this.#profile = profile
     this.#device = device
+  }
+
+  /** The model that the driver is for, or that the program behind the device has described; null for an external device. */
+  get model(): string | null {
+    return this.#profile?.model ?? null
   }
 
   /** The operations and readings that the device knows, in the order in which they are shown. */
@@ -65,7 +70,7 @@ export class Abilities {
     return this.#device?.points === 'own'
   }
 
-  /** Returns why a run with real devices must not use this transporter; undefined if it may. */
+  /** Returns why a run with real devices must not use this device; undefined if it may. */
   get unfit(): string | undefined {
     return this.#device?.unfit
   }
@@ -80,7 +85,7 @@ export class Abilities {
   /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
   mustKnow(name: string): void {
     if (this.knows(name)) return
-    const known = this.#device ? `it knows ${this.names.join(', ')}` : 'it is driven elsewhere'
+    const known = this.#device ? `it knows ${inSentence(this.names)}` : 'it is driven elsewhere'
     const lacks = this.#device?.lacks?.(name)
     const undescribed = this.isUndescribed ? 'the program behind it has never run, which would tell what it can do' : undefined
     const why = [lacks ?? undescribed].flatMap((clause) => (clause ? [`; ${clause}`] : [])).join('')

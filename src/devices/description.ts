@@ -6,11 +6,18 @@ import { LabError } from '../errors.ts'
 import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { axisNames } from './axes.ts'
-import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema, typeOf } from './flat_schema.ts'
 import { measurements, operations as table } from './operations.ts'
+import { isNumeric, mayBeNull, ParamsDescription, type ParamsSchema, paramsSchema, shownSchema } from './params_schema.ts'
 import { type Skill, skills } from './way.ts'
 
 const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))
+
+/** The name of an operation of a program; libraries of instruments have long ones. */
+const OperationName = v.pipe(
+  v.string(),
+  v.regex(/^[a-z][a-z0-9_]{0,63}$/, 'the name of an operation is a small letter, then small letters, digits and _, at most 64 in all'),
+)
+const mostOperations = 1000
 
 /** The type of a device with a program behind it. A `transporter` carries labware; any other word is a type of its own. */
 export const BridgeType = Word
@@ -21,7 +28,7 @@ const Seconds = v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds))
 
 const DescribedOperation = v.strictObject({
   summary: v.optional(described(v.pipe(v.string(), v.maxLength(200)), 'What it does, in a few words')),
-  params: v.optional(described(FlatSchema, 'A flat JSON Schema of its parameters'), {}),
+  params: v.optional(described(ParamsDescription, 'A JSON Schema of its parameters'), {}),
   seconds: described(
     v.union([Seconds, v.strictObject({ param: v.string(), plus: v.optional(Seconds, 0) })]),
     'How long it takes: a number, or a parameter that says so and what comes on top of it',
@@ -34,8 +41,8 @@ const DescribedOperation = v.strictObject({
 type DescribedOperation = v.InferOutput<typeof DescribedOperation>
 
 export const Operations = v.pipe(
-  v.record(Word, DescribedOperation),
-  v.check((all) => Object.keys(all).length <= 64, 'has more than 64 operations'),
+  v.record(OperationName, DescribedOperation),
+  v.check((all) => Object.keys(all).length <= mostOperations, `has more than ${mostOperations} operations`),
 )
 export const Readings = v.pipe(
   v.record(Word, v.strictObject({ unit: v.optional(v.pipe(v.string(), v.maxLength(20)), '') })),
@@ -59,6 +66,12 @@ export const Description = v.strictObject({
   operations: Operations,
   readings: v.optional(Readings, {}),
   halt: v.optional(described(v.literal('none'), 'Nothing that the program knows ends what the instrument does')),
+  proposed_halt: v.optional(
+    described(
+      v.pipe(v.array(v.pipe(v.string(), v.regex(/^[A-Za-z_]\w{0,63}$/, 'must be the name of a method'))), v.minLength(1), v.maxLength(32)),
+      'The methods by which the program would halt the instrument, guessed by their names: until the configuration names them, no LIVE run uses the device',
+    ),
+  ),
   points: v.optional(described(Points, 'Only of a transporter: `taught` for teachpoints of the bench, `own` for positions by their names')),
   skills: v.optional(described(Skills, 'Only of a transporter with `taught` points: its skills besides going to a pose')),
   jog: v.optional(
@@ -72,7 +85,7 @@ export type Description = v.InferOutput<typeof Description>
 /** An operation that a device has described. */
 export type OwnOperation = {
   summary: string | undefined
-  params: ParamsSchema
+  readonly params: ParamsSchema
   /** The JSON Schema of the parameters. */
   schema: Record<string, unknown>
   /** Seconds that it takes with these parameters. */
@@ -120,8 +133,10 @@ export function readDescription(input: unknown): Description {
 
 /** Throws `invalid`, naming the place, for a description whose parts contradict each other. */
 export function checkDescription(description: Description): void {
-  const { type, operations, points, skills: able } = description
-  ownOperations(description)
+  const { type, operations, points, skills: able, halt, proposed_halt } = description
+  if (halt && proposed_halt)
+    throw new LabError('invalid', `proposed_halt names ${proposed_halt.join(', ')}, and halt is "none"; leave one of them out`)
+  for (const operation of ownOperations(description).values()) void operation.params
   if (type !== 'transporter') {
     const movement = byHand.find((name) => description[name] !== undefined)
     if (movement) throw new LabError('invalid', `only a transporter has ${movement}, and its type is ${type}; leave it out`)
@@ -142,41 +157,41 @@ export function ownOperations({ operations }: Pick<Description, 'operations'>): 
 function ownOperation(name: string, described: DescribedOperation): OwnOperation {
   const where = `operations.${name}`
   if (taken.includes(name)) throw new LabError('invalid', `${where}: the name ${name} has a meaning of its own; take another`)
-  const params = paramsSchema(described.params, `${where}.params`)
   mustBeAsInTable(name, described.params, where)
   const { seconds, summary, margin_s, leaves_on, can_end_early, labware_sites } = described
   const named = typeof seconds === 'number' ? undefined : mustBeSeconds(seconds.param, described.params, where)
   const usual_s = typeof seconds === 'number' ? seconds : seconds.plus
+  let params: ParamsSchema | undefined
   return {
-    ...{ summary, params, schema: shownSchema(described.params), usual_s, margin_s, leaves_on, can_end_early, labware_sites },
+    // Compiled at the first use: a program may describe a thousand operations, of which a bench uses a few.
+    get params() {
+      params ??= paramsSchema(described.params, `${where}.params`)
+      return params
+    },
+    ...{ summary, schema: shownSchema(described.params), usual_s, margin_s, leaves_on, can_end_early, labware_sites },
     longest_s: usual_s + (named?.maximum ?? 0),
     seconds: (given) => usual_s + (named ? Math.max(0, Number(given[named.name] ?? named.default ?? 0)) : 0),
   }
 }
 
-function mustBeSeconds(name: string, { properties }: FlatSchema, where: string) {
+function mustBeSeconds(name: string, { properties }: ParamsDescription, where: string) {
   const property = Object.hasOwn(properties, name) ? properties[name] : undefined
-  if (property && !Array.isArray(property.type) && isNumber(property)) return { name, ...property }
+  if (property && !mayBeNull(property) && isNumeric(property)) return { name, ...property }
   throw new LabError('invalid', `${where}.seconds: there is no number ${JSON.stringify(name)} among its parameters`)
 }
 
-function isNumber(property: FlatSchema['properties'][string]): boolean {
-  return ['number', 'integer'].includes(typeOf(property))
-}
-
 /** An operation with a name of the table must have its parameters, so that routes, workflows and clients work with it unchanged. */
-function mustBeAsInTable(name: string, { properties, required }: FlatSchema, where: string): void {
+function mustBeAsInTable(name: string, { properties, required }: ParamsDescription, where: string): void {
   // A device that is no transporter may give these names to operations of its own.
   if (!Object.hasOwn(table, name) || byHand.some((one) => one === name)) return
   const wanted = Object.keys(table[name as keyof typeof table].params.entries)
   const isAlike = Object.keys(properties).sort().join() === [...wanted].sort().join()
   // A missing temperature must not mean null, which switches the heater off.
-  const vague = Object.entries(properties).find(([param, { type, default: usual }]) => {
-    return Array.isArray(type) && (!required.includes(param) || usual !== undefined)
+  const vague = Object.entries(properties).find(([param, property]) => {
+    return mayBeNull(property) && (!required.includes(param) || property.default !== undefined)
   })
   if (vague) throw new LabError('invalid', `${where}.params.${vague[0]}: it may be null, so it must be required and have no default`)
-  const isNumeric = Object.values(properties).every(isNumber)
-  if (isAlike && isNumeric) return
+  if (isAlike && Object.values(properties).every(isNumeric)) return
   const words = wanted.length ? `the numbers ${wanted.join(' and ')}` : 'no parameters'
   throw new LabError(
     'invalid',
@@ -184,12 +199,16 @@ function mustBeAsInTable(name: string, { properties, required }: FlatSchema, whe
   )
 }
 
-/** Lists the differences of a description from the previous one, except the identity. */
+/**
+ * Lists the differences of a description from the previous one, except the identity and a proposed halt: to name the halt in the configuration is to accept
+ * it, also as "none".
+ */
 export function changesOf(before: Description, now: Description): string[] {
   const ofParts = (['operations', 'readings'] as const).flatMap((part) => {
     const names = new Set([...Object.keys(before[part]), ...Object.keys(now[part])])
     return [...names].filter((name) => !isDeepStrictEqual(before[part][name], now[part][name])).map((name) => `${part}.${name}`)
   })
-  const ofWhole = (['model', 'halt', 'points', 'skills', ...byHand] as const).filter((name) => !isDeepStrictEqual(before[name], now[name]))
+  const halt = before.proposed_halt ? [] : (['halt'] as const)
+  const ofWhole = (['model', ...halt, 'points', 'skills', ...byHand] as const).filter((name) => !isDeepStrictEqual(before[name], now[name]))
   return [...ofWhole, ...ofParts]
 }

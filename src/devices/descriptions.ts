@@ -13,18 +13,24 @@ export type KeptDescription = {
   keep(description: Description): void
 }
 
+type Options = {
+  report: Report
+  /** Called after a description was kept: workflows that were checked against the one before are out of date. */
+  changed?: () => void
+}
+
 export class Descriptions {
   readonly #file: ValuesFile<Description>
-  readonly #report: Report
+  readonly #options: Options
 
-  static async open(folder: string, { clock, report }: { clock: Clock; report: Report }): Promise<Descriptions> {
+  static async open(folder: string, options: Options & { clock: Clock }): Promise<Descriptions> {
     const path = `${folder}/descriptions.json`
-    return new Descriptions(await ValuesFile.open({ path, member: 'descriptions', schema: Description, clock, report }), report)
+    return new Descriptions(await ValuesFile.open({ path, member: 'descriptions', schema: Description, ...options }), options)
   }
 
-  private constructor(file: ValuesFile<Description>, report: Report) {
+  private constructor(file: ValuesFile<Description>, options: Options) {
     this.#file = file
-    this.#report = report
+    this.#options = options
   }
 
   get(device_id: string): Description | undefined {
@@ -33,8 +39,9 @@ export class Descriptions {
 
   of(device_id: string): KeptDescription {
     const file = this.#file
+    const { report, changed } = this.#options
     const refused = (error: unknown) =>
-      this.#report({
+      report({
         kind: 'storage',
         message: `${device_id}: how its program describes itself is not kept over a restart: ${messageOf(error)}`,
       })
@@ -42,7 +49,10 @@ export class Descriptions {
       get description() {
         return file.get(device_id)
       },
-      keep: (description) => void file.set(device_id, description).catch(refused),
+      keep(description) {
+        file.set(device_id, description).catch(refused)
+        changed?.()
+      },
     }
   }
 

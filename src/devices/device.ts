@@ -90,7 +90,7 @@ export type Device = Commands & {
   readonly person?: Person
   /** Whether a transporter goes to the teachpoints of the bench (the default), or knows its positions by their names and needs none. */
   readonly points?: 'taught' | 'own'
-  /** The reason why a run with real devices must not use this transporter, in words that follow its name; undefined if it may. */
+  /** The reason why a run with real devices must not use this device, in words that follow its name; undefined if it may. */
   readonly unfit?: string | undefined
   /** The values of a parameter that this device takes, of those in the table of operations. Keyed by name of parameter, as `axis`. */
   readonly choices?: Readonly<Record<string, readonly string[]>>

@@ -45,7 +45,7 @@ export class Instrument {
     this.#configured = configured
     this.#around = around
     const { device_id, driven, identity: wanted, bounds } = configured
-    this.abilities = new Abilities(device_id, driven?.device, driven?.profile.model)
+    this.abilities = new Abilities(device_id, driven?.device, driven?.profile)
     this.questions = new Questions(device_id, driven?.device, this.abilities, {
       mustBeConnected: () => this.#presence?.mustBeConnected(),
       mayBeSampled: () => this.#presence?.isThere === true && this.condition.mayBeSampled(this.operation.run !== undefined),
@@ -54,7 +54,7 @@ export class Instrument {
     this.lock = new DeviceLock(device_id, around)
     this.condition = new Condition(configured, around, () => this.lock.execution_id)
     this.operation = new CurrentOperation({ ...configured, abilities: this.abilities }, around, (run, error) => this.#failure(run, error))
-    this.#limits = new DeviceLimits(device_id, driven?.profile.limits ?? {}, bounds)
+    this.#limits = new DeviceLimits(device_id, () => driven?.profile.limits, bounds)
     if (!driven) return
     const { device, link } = driven
     link.onLost((reason) => {
@@ -128,7 +128,7 @@ export class Instrument {
       fault: latch.fault,
       stopped: latch.stop,
       may_still_be_on: this.mayStillBeOn,
-      ...{ heating: leftOn.heating, parts: parts.known },
+      ...{ heating: leftOn.heating, parts: parts.known, unfit: this.abilities.unfit ?? null },
       heard_at: this.#configured.driven?.wire.heard_at ?? null,
       identity: this.#presence?.identity ?? null,
       lock: this.lock.shown,

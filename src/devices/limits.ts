@@ -19,12 +19,15 @@ const world: Limits = {
 /** The limits of one device: those of its model, replaced by those that the instrument reported, narrowed by the configuration. */
 export class DeviceLimits {
   readonly #device_id: string
-  readonly #model: Limits
+  readonly #model: () => Limits | undefined
   #bounds: Bounds = {}
   #learned: Limits | undefined
   #now: Limits = {}
+  /** The limits of the model from which `#now` was made. */
+  #madeOf: Limits | undefined
 
-  constructor(device_id: string, model: Limits, bounds: Bounds) {
+  /** `model` returns the same object until its limits change, which those of a program do when it describes itself. */
+  constructor(device_id: string, model: () => Limits | undefined, bounds: Bounds) {
     this.#device_id = device_id
     this.#model = model
     this.bound(bounds)
@@ -32,7 +35,7 @@ export class DeviceLimits {
 
   /** The limits in force, and who told them. */
   get shown(): { source: 'instrument' | 'model'; limits: Limits } {
-    return { source: this.#learned ? 'instrument' : 'model', limits: this.#now }
+    return { source: this.#learned ? 'instrument' : 'model', limits: this.#present }
   }
 
   /** Takes the limits that the instrument reported, if it did. */
@@ -44,21 +47,27 @@ export class DeviceLimits {
   /** Takes the bounds of a configuration. A bound outside the limits has no effect. */
   bound(bounds: Bounds): void {
     this.#bounds = bounds
-    const limits = Object.entries({ ...this.#model, ...this.#learned }).map(([name, limit]) => {
+    this.#madeOf = this.#model()
+    const limits = Object.entries({ ...this.#madeOf, ...this.#learned }).map(([name, limit]) => {
       const { min = limit.min, max = limit.max } = bounds[name] ?? {}
       return [name, { ...limit, min: Math.max(limit.min, min), max: Math.min(limit.max, max) }]
     })
     this.#now = Object.fromEntries(limits)
   }
 
+  get #present(): Limits {
+    if (this.#madeOf !== this.#model()) this.bound(this.#bounds)
+    return this.#now
+  }
+
   /** Throws `invalid` for parameters that the device does not take. */
   check(params: Readonly<Record<string, unknown>>): void {
-    checkLimits(this.#device_id, params, this.#now)
+    checkLimits(this.#device_id, params, this.#present)
   }
 
   /** Throws `invalid` for a point that the arm does not reach, or that is out of this world. */
   checkWay(way: Way): void {
-    for (const spot of [way, ...(way.via ?? [])]) checkLimits(this.#device_id, numbersOf(spot), { ...world, ...this.#now })
+    for (const spot of [way, ...(way.via ?? [])]) checkLimits(this.#device_id, numbersOf(spot), { ...world, ...this.#present })
   }
 }
 

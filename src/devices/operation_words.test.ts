@@ -25,7 +25,7 @@ test('each operation of the table has words of its own, and any other one is per
   for (const name of Object.keys(operations)) t.notMatch(operationWords('a', name, {}).past, /Performed/, name)
   t.equal(
     operationWords('reader-1', 'read', { wavelength: 450, wells: ['A1'] }).past,
-    'Performed read at reader-1 (wavelength 450, wells …)',
+    'Performed read at reader-1 (wavelength 450, wells ["A1"])',
   )
   t.equal(operationWords('reader-1', 'read', {}).past, 'Performed read at reader-1')
   t.equal(operationWords('shaker-1', 'set_temperature', { temperature: null }).past, 'Switched the heater of shaker-1 off')

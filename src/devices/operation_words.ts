@@ -30,7 +30,7 @@ export function operationWords(device: string, operation: string, params: Readon
   if (operation === 'set_temperature' && params.temperature === null) return sentence(heaterOff, { device })
   const template = Object.hasOwn(words, operation) ? words[operation]! : anyOther
   const listed = Object.entries(params)
-    .map(([name, value]) => `${name} ${typeof value === 'object' ? '…' : value}`)
+    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
     .join(', ')
   return sentence(template, { ...params, listed, operation, device })
 }

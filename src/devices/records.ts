@@ -159,6 +159,7 @@ export const DeviceInfo = v.strictObject({
     v.boolean(),
     'Whether it may still move or be hot, though nothing runs: it was left on, and nobody has seen it off since. See that it stands and is cold, or use its red button',
   ),
+  unfit: described(v.nullable(v.string()), 'Why no LIVE run may use it, in words that follow its id; null if one may'),
   identity: v.nullable(Identity),
   lock: described(v.nullable(Lock), 'null when anybody may use it'),
 })

@@ -42,6 +42,7 @@ test('a device tells what it is, what it does, and what is latched on it', async
     fault: null,
     stopped: null,
     may_still_be_on: false,
+    unfit: null,
     heating: null,
     parts: {},
     lock: null,

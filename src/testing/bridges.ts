@@ -1,7 +1,8 @@
 // Bridges for tests: programs in Python that stand behind a device, each written into a folder of its own beside the libraries for bridges.
 
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
@@ -126,6 +127,67 @@ class Arm(Transporter):
 open(__file__ + ".pid", "w").write(str(os.getpid()))
 Arm().serve()
 `
+
+/**
+ * A program that describes itself by the file `described.json` beside it, for which it waits. `perform` answers with the file `data.json`, or with the
+ * parameters that it got.
+ */
+const scripted = `
+import { existsSync, readFileSync, watch } from 'node:fs'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const folder = dirname(process.argv[1])
+const read = (name) => {
+  try {
+    return JSON.parse(readFileSync(folder + '/' + name, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+const described = () => new Promise((resolve) => {
+  const look = () => {
+    const found = read('described.json')
+    if (found === undefined) return
+    watcher.close()
+    resolve(found)
+  }
+  const watcher = watch(folder, look)
+  look()
+})
+let gripper = 'empty'
+const answers = {
+  describe: described,
+  perform: ({ params }) => ({ data: existsSync(folder + '/data.json') ? read('data.json') : params }),
+  read: () => ({ value: 22, target: null }),
+  where: () => ({ state: 'idle', gripper }),
+  pick: () => ((gripper = 'full'), {}),
+  place: () => ((gripper = 'empty'), {}),
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line)
+  void Promise.resolve((answers[method] ?? (() => ({})))(params)).then((result) => {
+    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n')
+  })
+}
+`
+
+/** Writes a program that is described by `describe`, at once if there is a description, and returns its device for a configuration. */
+export function scriptedBridge(t: Test, first?: object, { device_id = 'reader-1', type = 'reader' } = {}) {
+  const folder = dirname(programFile(t, ''))
+  const path = `${folder}/scripted.mjs`
+  writeFileSync(path, scripted)
+  const write = (name: string, content: unknown) => {
+    // Renamed into its place, so that the program reads all of it or nothing.
+    writeFileSync(`${folder}/${name}.part`, JSON.stringify(content))
+    renameSync(`${folder}/${name}.part`, `${folder}/${name}`)
+  }
+  const describe = (description: object) =>
+    write('described.json', { protocol: 1, type, model: 'Scripted', operations: {}, ...description })
+  if (first) describe(first)
+  const transport = { kind: 'bridge', command: [process.execPath, path] }
+  return { device: { device_id, driver: 'bridge', type, transport }, folder, describe, answer: (data: unknown) => write('data.json', data) }
+}
 
 /** Returns whether the program of the arm at this path, as it last began, is running. */
 export function isArmRunning(path: string): boolean {

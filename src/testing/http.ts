@@ -93,8 +93,12 @@ export async function openTestBench(
 export async function openService(t: Test, more: object = {}, { topologies }: { topologies?: string } = {}) {
   const ending = atTheEnd(t)
   const data_dir = t.testdir({})
-  const logged: string[] = []
-  const service = await startService(await benchConfig({ time_scale: 1000, ...more }), { data_dir, topologies, log: logInto(logged) })
+  const [logged, warned]: [string[], string[]] = [[], []]
+  const service = await startService(await benchConfig({ time_scale: 1000, ...more }), {
+    data_dir,
+    topologies,
+    log: logInto(logged, warned),
+  })
   ending.push(async () => {
     await service.close()
     await notedUses(service.bench)
@@ -104,7 +108,17 @@ export async function openService(t: Test, more: object = {}, { topologies }: { 
   const ask: Ask = async (method, path, asking = {}) => {
     return replyOf(await fetch(service.url + path, requestOf(method, asking, secrets)))
   }
-  return { service, bench: service.bench, url: service.url, port: Number(new URL(service.url).port), data_dir, secrets, ask, logged }
+  return {
+    service,
+    bench: service.bench,
+    url: service.url,
+    port: Number(new URL(service.url).port),
+    data_dir,
+    secrets,
+    ask,
+    logged,
+    warned,
+  }
 }
 
 /** Returns a list for work that is done before the test's folder is deleted. Call it before `t.testdir`: only then does tap keep that order. */

@@ -113,7 +113,7 @@ function Progress({ device }: { device: DeviceInfo }) {
 
 /** The lines that a person must know besides: heat, silence, a stop, a fault, and the outcome of the last operation. */
 function Notes({ device, can }: CardProps) {
-  const { device_id, operation, fault, stopped, heating, may_still_be_on, last_operation } = device
+  const { device_id, operation, fault, stopped, heating, may_still_be_on, last_operation, unfit } = device
   // What the stop or the fault has ended is told with it; what began afterwards is told too.
   const since = stopped?.again?.at ?? stopped?.at ?? fault?.since ?? 0
   const outcome = operation || (last_operation?.started ?? 0) < since ? undefined : outcomeOf(device)
@@ -123,6 +123,7 @@ function Notes({ device, can }: CardProps) {
       {can?.features['uninterruptible'] && (
         <p class="hint">A stop does not end a running operation of this device: use its own red button.</p>
       )}
+      {unfit && <p class="hint">No LIVE run may use this device: {unfit.split(';')[0]}.</p>}
       {heating && !operation && (heating.is_lowest || state.value.reading[device_id]?.target !== heating.target) && (
         <p class="hint">{heatingWords(heating)}</p>
       )}

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { bodyOf, fieldsOf, mostUsedFirst, remedyIn, stepped, takesNull, targetsOf, titled } from './forms.ts'
+import { bodyOf, fieldsOf, mistakeIn, mostUsedFirst, remedyIn, stepped, takesNull, targetsOf, titled } from './forms.ts'
 
 const params = {
   type: 'object',
@@ -108,5 +108,34 @@ test('a step begins with what is typed, also with a comma, and with the least va
   for (const none of ['', ' ', 'hot', '1e999']) t.equal(stepped(none, 1, limits), '50')
   t.equal(stepped('200', 1, limits), '200')
   t.equal(stepped('7', 1, {}), '8')
+  t.end()
+})
+
+test('an array or an object is typed as JSON, an array of words also with commas, and a mistake is told beside the field', (t) => {
+  const properties = {
+    wells: { type: 'array', items: { type: 'string' }, minItems: 1, default: ['A1', 'B2'] },
+    volumes: { type: ['array', 'null'], items: { type: 'number' } },
+    plate: { type: 'object', default: { rows: 8 } },
+    speed: { type: ['number', 'string'] },
+    mode: { type: ['string', 'null'], enum: ['fast', 'slow'] },
+  }
+  const fields = fieldsOf({ ...operation, params: { properties, required: ['wells'] } }, {}, { volumes: [1, 2.5] })
+  t.match(fields, [
+    { name: 'wells', kind: 'json', initial: 'A1, B2', hint: 'With commas between, or as JSON (1 to any number of items)' },
+    { name: 'volumes', kind: 'json', initial: '1, 2.5' },
+    { name: 'plate', kind: 'json', initial: '{"rows":8}', hint: 'As JSON, such as {"name":1}' },
+    { name: 'speed', kind: 'json' },
+    { name: 'mode', kind: 'choice', choices: ['fast', 'slow'] },
+  ])
+  const typed = { wells: 'A1,B2', volumes: '[1, 2]', plate: '{"rows": 16}', speed: 'fast', mode: 'slow' }
+  t.same(bodyOf(fields, typed), { wells: ['A1', 'B2'], volumes: [1, 2], plate: { rows: 16 }, speed: 'fast', mode: 'slow' })
+  t.same(bodyOf(fields, { wells: 'A1', volumes: 'null', speed: '500' }), { wells: ['A1'], volumes: null, speed: 500 })
+  const [wells, volumes, plate, speed] = fields
+  t.match(mistakeIn(volumes!, '1, two'), /^volumes \[1\] must be a number, not two$/)
+  t.match(mistakeIn(plate!, '{"rows"'), /^plate is not JSON: /)
+  t.same(
+    [mistakeIn(wells!, ''), mistakeIn(wells!, 'A1'), mistakeIn(speed!, 'x'), mistakeIn(fieldsOf(operation, limits)[0]!, 'x')],
+    Array(4),
+  )
   t.end()
 })

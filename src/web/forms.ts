@@ -1,12 +1,14 @@
 // Makes forms from the capabilities of a device: a field for each parameter, with unit, limits and initial value.
 
 import type { Capabilities, DeviceInfo, Reading } from '../clients/ts/benchd.ts'
+import { parameterValue, typedText, typesOf } from '../clients/ts/parameter_value.ts'
 
 export type Field = {
   name: string
   /** For example `speed (rpm)`. */
   label: string
-  kind: 'number' | 'text' | 'boolean' | 'choice'
+  /** `json` is text that is parsed by the schema: an array, an object, or one of several types. */
+  kind: 'number' | 'text' | 'boolean' | 'choice' | 'json'
   required: boolean
   min?: number
   max?: number
@@ -17,12 +19,17 @@ export type Field = {
   /** The initial value, as text. */
   initial: string
   hint?: string
+  /** The schema of a `json` field. */
+  schema?: Schema
 }
 
 type Schema = {
   /** The type, in a list with `null` if the parameter may be null. */
   type?: string | string[]
   enum?: unknown[]
+  items?: Schema
+  minItems?: number
+  maxItems?: number
   minimum?: number
   maximum?: number
   multipleOf?: number
@@ -70,8 +77,8 @@ export function fieldsOf(
       ...(max !== undefined && { max }),
       ...(step !== undefined && { step }),
       ...(schema.enum && { choices: schema.enum.map(String), values: schema.enum }),
-      initial: initial === undefined ? '' : String(initial),
-      ...(range && { hint: range }),
+      initial: initial === undefined || initial === null ? '' : kind === 'json' ? typedText(initial) : String(initial),
+      ...(kind === 'json' ? { hint: jsonHint(schema), schema } : range && { hint: range }),
     }
   })
 }
@@ -113,8 +120,11 @@ export function takesNull({ params }: Capabilities['operations'][number], name: 
 }
 
 function kindOf({ type: types, enum: choices }: Schema): Field['kind'] {
+  const all = [types].flat().filter((one) => one !== 'null')
+  if (all.includes('array') || all.includes('object')) return 'json'
   if (choices) return 'choice'
-  const [type] = Array.isArray(types) ? types : [types]
+  if (all.length > 1) return 'json'
+  const [type] = all
   if (type === 'number' || type === 'integer') return 'number'
   return type === 'boolean' ? 'boolean' : 'text'
 }
@@ -125,7 +135,35 @@ export function bodyOf(fields: readonly Field[], values: Record<string, string>)
   return Object.fromEntries(filled.map((field) => [field.name, filledIn(field, values[field.name] ?? '')]))
 }
 
-function filledIn({ label, kind, min, max, values }: Field, text: string): unknown {
+/** Returns the mistake in what is typed into a field of JSON or of a list; undefined without one, and while the field is empty. */
+export function mistakeIn(field: Field, text: string): string | undefined {
+  if (field.kind !== 'json' || text.trim() === '') return undefined
+  try {
+    void filledIn(field, text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Says how a value of several parts is typed. */
+function jsonHint(schema: Schema): string {
+  const { items, minItems, maxItems } = schema
+  const types = typesOf(schema).filter((type) => type !== 'null')
+  const isPlain = items && !typesOf(items).some((type) => type === 'array' || type === 'object')
+  const range = minItems === undefined && maxItems === undefined ? '' : ` (${minItems ?? 0} to ${maxItems ?? 'any number of'} items)`
+  if (types.includes('array')) return `${isPlain ? 'With commas between, or as JSON' : 'As JSON, such as [[1,2],[3,4]]'}${range}`
+  return types.includes('object') ? 'As JSON, such as {"name":1}' : types.join(' or ')
+}
+
+function filledIn({ label, kind, min, max, values, schema = {} }: Field, text: string): unknown {
+  if (kind === 'json') {
+    try {
+      return parameterValue(text, schema)
+    } catch (error) {
+      throw new Error(`${label} ${error instanceof Error ? error.message : error}`)
+    }
+  }
   if (kind === 'choice') return values?.find((value) => String(value) === text) ?? text
   if (kind === 'boolean') return text === 'true'
   if (kind !== 'number') return text

@@ -4,7 +4,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Operations } from '../clients/ts/api.ts'
-import { type Field, stepped } from './forms.ts'
+import { type Field, mistakeIn, stepped } from './forms.ts'
 import { type Decision, requestOf } from './need.ts'
 import { bench, refusal, send } from './store.tsx'
 
@@ -190,6 +190,7 @@ type InputProps = { field: Field; id: string; value: string; onChange: (value: s
 
 function Input({ field, id, value, onChange }: InputProps) {
   const { label, kind, choices, hint } = field
+  const mistake = mistakeIn(field, value)
   const change = (event: Event) => onChange((event.currentTarget as HTMLInputElement).value)
   return (
     <div class="field">
@@ -212,7 +213,14 @@ function Input({ field, id, value, onChange }: InputProps) {
           <input id={id} inputMode="decimal" autocomplete="off" value={value} onInput={change} />
         </Stepper>
       )}
-      {kind === 'text' && <input id={id} autocomplete="off" spellcheck={false} value={value} onInput={change} />}
+      {(kind === 'text' || kind === 'json') && (
+        <input id={id} autocomplete="off" spellcheck={false} value={value} aria-invalid={mistake !== undefined} onInput={change} />
+      )}
+      {mistake !== undefined && (
+        <small class="trouble" role="alert">
+          {mistake}
+        </small>
+      )}
       {hint && <small>{hint}</small>}
     </div>
   )

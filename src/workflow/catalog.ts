@@ -140,6 +140,13 @@ export class Catalog {
     return library
   }
 
+  /** Compiles all anew after the program behind a device has described other operations, as a reload does. Logs what no longer fits. */
+  described(): void {
+    const before = new Set(this.runtime.library.faults.map(({ reason }) => reason))
+    for (const { origin, reason } of this.compileAnew().faults)
+      if (!before.has(reason)) this.#options.warn(`${origin} is left out: ${reason}`)
+  }
+
   /** The names of the positions with `handover` of all topologies, each once. */
   get handovers(): string[] {
     const all = [...this.runtime.library.topologies.values()].flatMap(({ document }) => Object.entries(document.positions))

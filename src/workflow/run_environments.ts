@@ -158,7 +158,8 @@ export class RunEnvironments {
     })
     let moment = () => {}
     const environment = this.#pure(topology, { idle: isIdle, moment: () => moment(), durations: this.#durations[mode], conditions })
-    if (mode === 'LIVE' && this.#live?.scheduler.graph === topology.graph) copyStanding(this.#live, environment, gone)
+    // A library that was compiled anew has another graph of the same positions.
+    if (mode === 'LIVE' && this.#live && this.#topology?.name === topology.name) copyStanding(this.#live, environment, gone)
     return {
       environment,
       idle,

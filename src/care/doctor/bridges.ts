@@ -1,6 +1,7 @@
 // The programs of bridges: the rights with which they run, and the network over which they are reached.
 
 import type { DeviceConfig } from '../../config/devices.ts'
+import type { DeviceInfo } from '../../devices/records.ts'
 import { isThisComputer } from './boxes.ts'
 import { type Finding, finder } from './finding.ts'
 import type { Patient } from './patient.ts'
@@ -20,6 +21,19 @@ export async function bridges(patient: Patient): Promise<Finding[]> {
         return [...(await missing(patient, device_id, transport.command)), rights]
       }
       return 'host' in transport && !isThisComputer(transport.host) ? overNetwork(device_id, transport) : []
+    }),
+  )
+  return [...found.flat(), ...(await unfit(patient, devices))]
+}
+
+/** Finds the devices that no LIVE run may use, such as one whose halt nobody has accepted. */
+async function unfit({ service }: Patient, devices: readonly Bridge[]): Promise<Finding[]> {
+  if (service.is !== 'answering') return []
+  const found = await Promise.all(
+    devices.map(async ({ device_id }) => {
+      const { unfit } = await service.get<Pick<DeviceInfo, 'unfit'>>(`/api/devices/${device_id}`).catch(() => ({ unfit: null }))
+      const [why = '', ...todo] = unfit?.split('; ') ?? []
+      return unfit ? [warn(`${device_id}: no LIVE run may use it: ${why}`, todo.join('; '))] : []
     }),
   )
   return found.flat()

@@ -114,6 +114,25 @@ test('the program of a bridge that is not there is named, and no other argument'
   t.notMatch(JSON.stringify(found), 'T0K3N')
 })
 
+test('a bridge that no LIVE run may use is told with what to do', async (t) => {
+  const unfit = 'its program proposes to halt it by abort, which nobody has accepted; see that they end all heat, then add "--halt abort"'
+  const seen: ServiceView = {
+    is: 'answering',
+    get: async <Answer>(path: string) => ({ unfit: path.endsWith('/reader-1') ? unfit : null }) as Answer,
+  }
+  const bridge = (device_id: string) => ({
+    ...{ device_id, driver: 'bridge', type: 'reader' },
+    transport: { kind: 'bridge', socket: '/run/reader.sock' },
+  })
+  t.match(await bridges(await patient({ devices: [bridge('reader-1'), bridge('reader-2')], seen })), [
+    {
+      level: 'WARN',
+      finding: 'reader-1: no LIVE run may use it: its program proposes to halt it by abort, which nobody has accepted',
+      fix: 'see that they end all heat, then add "--halt abort"',
+    },
+  ])
+})
+
 test('a receiver that no message reaches is named with why, one that takes them is well', async (t) => {
   const receiver = { waiting: 0, delivered_at: null, failure: null }
   const receivers = [

@@ -1,7 +1,9 @@
 // `benchd devices perform ID OPERATION --parameter VALUE`: any operation that the capabilities of a device describe.
 
+import { parameterValue, type TypedSchema } from '../../clients/ts/parameter_value.ts'
 import type { Capabilities } from '../../devices/records.ts'
-import { didYouMean } from '../../kit/did_you_mean.ts'
+import { messageOf } from '../../errors.ts'
+import { didYouMean, inSentence } from '../../kit/did_you_mean.ts'
 import { tells } from '../asking.ts'
 import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
@@ -28,7 +30,7 @@ export const performAny = command({
     const its = known.find(({ name }) => name === operation)
     if (!its) {
       const names = known.map(({ name }) => name)
-      throw new CliError('usage', `${device_id} cannot ${operation}: it knows ${names.join(', ')}${didYouMean(operation, names)}`)
+      throw new CliError('usage', `${device_id} cannot ${operation}: it knows ${inSentence(names)}${didYouMean(operation, names)}`)
     }
     return perform(service, {
       ...{ device_id, operation, route: 'perform', body: { operation, params: paramsOf(its.params, more) }, headers: overriding(options) },
@@ -44,18 +46,16 @@ export const acceptDescription = tells({
   tell: ({ operands: [id = ''] }) => ({ path: `${pathOf(id)}/accept` }),
 })
 
-type Property = { type?: string | string[]; enum?: unknown[] }
-
 /** Parses the parameters; the service checks their limits. */
-function paramsOf(schema: { properties?: Record<string, Property> } | Record<string, unknown>, given: Readonly<Record<string, string>>) {
-  const properties = (schema.properties ?? {}) as Record<string, Property>
+function paramsOf(schema: { properties?: Record<string, TypedSchema> } | Record<string, unknown>, given: Readonly<Record<string, string>>) {
+  const properties = (schema.properties ?? {}) as Record<string, TypedSchema>
   return Object.fromEntries(
     Object.entries(given).map(([option, text]) => {
       const name = option in properties ? option : option.replaceAll('-', '_')
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined
       if (!property) {
         const known = Object.keys(properties)
-        const there = known.length ? `it takes ${known.map((one) => `--${one}`).join(', ')}` : 'it takes none'
+        const there = known.length ? `it takes ${inSentence(known.map((one) => `--${one}`))}` : 'it takes none'
         throw new CliError('usage', `there is no parameter --${option}: ${there}${didYouMean(name, known)}`)
       }
       return [name, valueFor(option, text, property)]
@@ -63,12 +63,21 @@ function paramsOf(schema: { properties?: Record<string, Property> } | Record<str
   )
 }
 
-function valueFor(option: string, text: string, { type }: Property): unknown {
+/** Returns the value of a typed parameter: JSON for an array or an object, or a list with commas; a plain word for a text. */
+function valueFor(option: string, text: string, schema: TypedSchema): unknown {
+  const { type } = schema
+
   if (type === 'string') return text
   if (type === 'boolean') {
     if (text === 'true' || text === 'false') return text === 'true'
     throw new CliError('usage', `--${option} ${text} is neither true nor false`)
   }
   if (text === off && Array.isArray(type) && type.includes('null')) return null
-  return numberOf(`--${option}`, text)
+  const types = [type].flat()
+  if (types.every((one) => one === 'number' || one === 'integer' || one === 'null') && text !== 'null') return numberOf(`--${option}`, text)
+  try {
+    return parameterValue(text, schema)
+  } catch (error) {
+    throw new CliError('usage', `--${option} ${messageOf(error)}`)
+  }
 }

@@ -126,13 +126,14 @@ function readingText({ temperature, target, others = {} }: Reading): string {
 }
 
 /** Words the state, with heat, operation, lock and simulation. */
-function stateOf({ state, operation, lock, simulated, may_still_be_on, heating }: DeviceInfo): string {
+function stateOf({ state, operation, lock, simulated, may_still_be_on, heating, unfit }: DeviceInfo): string {
   const color = colors[state]
   const more = [
     may_still_be_on && colored('red', 'may still be on'),
     operation && `${operation.name}, ${operation.ending ? 'ending early' : `${clock(operation.seconds_left)} left`}`,
     heating && heatingText(heating),
     lock && `kept by ${atShell(lock.owner)}`,
+    unfit && 'not for LIVE runs',
     simulated && 'simulated',
   ].filter(Boolean)
   return [color ? colored(color, state) : state, ...(more.length ? [`(${more.join('; ')})`] : [])].join(' ')
@@ -145,6 +146,7 @@ function described(device: DeviceInfo): string {
     heating: heating && heatingAndRemedy(device_id, heating),
     driver,
     identity: identity && Object.values(identity).filter(Boolean).join(', '),
+    unfit: device.unfit && `for LIVE runs: ${device.unfit}`,
     lock: lock && [lock.owner, lock.note, lock.expires_at === null ? null : `until ${date(lock.expires_at)}`].filter(Boolean).join(', '),
     fault:
       fault &&
@@ -171,34 +173,67 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
       can_end_early ? 'yes' : '',
     ]
   })
-  const bounds = [...Object.entries(limits), ...describedLimits(operations, limits)].map(([name, { min, max, unit, step }]) => [
+  const bounds = Object.entries(limits).map(([name, { min, max, unit, step }]) => [
     name,
-    String(min ?? ''),
-    String(max ?? ''),
+    String(min),
+    String(max),
     String(step ?? ''),
-    unit ?? '',
+    unit,
   ])
+  const params = describedParams(operations, limits)
   const has = Object.keys(features).filter((name) => features[name])
   return [
     `${device_id}  ${type}  ${driver}  ${model}; limits of the ${source}`,
     table(['OPERATION', 'WITH', 'USUALLY', 'AT MOST', 'ENDS EARLY'], rows),
     ...(bounds.length ? [table(['LIMIT', 'FROM', 'TO', 'STEP', 'UNIT'], bounds)] : []),
+    ...(params.length ? [table(['PARAMETER', 'TYPE', 'FROM', 'TO', 'STEP', 'UNIT', 'DEFAULT', 'CHOICES'], params)] : []),
     ...(has.length ? [`has: ${has.join(', ')}`] : []),
     safety,
   ].join('\n\n')
 }
 
-type Bound = { min?: number | undefined; max?: number | undefined; unit?: string | undefined; step?: number | undefined }
+/** The parts of the JSON Schema of a parameter that a person wants to see. */
+type Shown = {
+  type?: string | string[]
+  enum?: unknown[]
+  items?: Shown
+  unit?: string
+  default?: unknown
+  multipleOf?: number
+} & { [bound in 'minimum' | 'maximum' | 'minItems' | 'maxItems']?: number }
 
-/** Lists the limits in the operations that a bridge describes, such as `read wavelength`, which are enforced too. */
-function describedLimits(operations: Capabilities['operations'], limits: Capabilities['limits']): [string, Bound][] {
+/** Lists the parameters that are described with their operation, such as `read --wavelength`, except those with a limit of the device. */
+function describedParams(operations: Capabilities['operations'], limits: Capabilities['limits']): string[][] {
   return operations.flatMap(({ name, params }) =>
-    Object.entries((params.properties ?? {}) as Record<string, Record<string, unknown>>).flatMap(([param, schema]): [string, Bound][] => {
-      const { minimum, maximum, multipleOf, unit } = schema as Record<string, number | undefined> & { unit?: string }
-      if (param in limits || (minimum === undefined && maximum === undefined)) return []
-      return [[`${name.replaceAll('_', '-')} --${param.replaceAll('_', '-')}`, { min: minimum, max: maximum, unit, step: multipleOf }]]
-    }),
+    Object.entries((params.properties ?? {}) as Record<string, Shown>)
+      .filter(([param]) => !(param in limits))
+      .map(([param, schema]) => {
+        const { minimum, maximum, minItems, maxItems, multipleOf, unit = '', enum: choices = [], default: usual } = schema
+        const cells = [minimum ?? minItems, maximum ?? maxItems, multipleOf].map((bound) => String(bound ?? ''))
+        const what = `${name.replaceAll('_', '-')} --${param.replaceAll('_', '-')}`
+        return [what, typeText(schema), ...cells, unit, usual === undefined ? '' : shortText(usual), choicesText(choices)]
+      }),
   )
+}
+
+/** Words a type, such as `number or null` and `array of string`. */
+function typeText({ type = 'any', items }: Shown): string {
+  return [type]
+    .flat()
+    .map((one) => (one === 'array' && items ? `array of ${typeText(items)}` : one))
+    .join(' or ')
+}
+
+const mostChoices = 8
+
+function choicesText(choices: readonly unknown[]): string {
+  const more = choices.length > mostChoices ? `, and ${choices.length - mostChoices} more` : ''
+  return choices.slice(0, mostChoices).map(shortText).join(', ') + more
+}
+
+function shortText(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return atShell(text.length > 40 ? `${text.slice(0, 39)}…` : text)
 }
 
 function frame({ at, direction, text, hex }: WireFrame): string {

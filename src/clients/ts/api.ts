@@ -4,7 +4,7 @@ export type ErrorBody = { detail: string }
 
 export type DeviceSummary = { device_id: string; type: string; name: string; is_initialized: boolean }
 
-export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heating: { target: number | null; is_lowest: boolean } | null; parts: { plate_lock?: 'locked' | 'unlocked'; door?: 'open' | 'closed' }; heard_at: number | null; may_still_be_on: boolean; identity: Identity | null; lock: Lock | null }
+export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heating: { target: number | null; is_lowest: boolean } | null; parts: { plate_lock?: 'locked' | 'unlocked'; door?: 'open' | 'closed' }; heard_at: number | null; may_still_be_on: boolean; unfit: string | null; identity: Identity | null; lock: Lock | null }
 
 export type Fault = { command: string | null; outcome: 'failed' | 'unknown'; error: string; error_type: string; may_still_be_moving: boolean; since: number }
 
@@ -86,7 +86,7 @@ export type WorkflowStep = { name?: string; method: string } | { name?: string; 
 
 export type WorkflowCondition = { value: string; above?: number; below?: number; at_least?: number; at_most?: number; equals?: number | string | boolean; one_of?: Array<number | string | boolean> } | { all: Array<WorkflowCondition> } | { any: Array<WorkflowCondition> }
 
-export type WorkflowAction = { do: string; name?: string; on_failure?: 'PAUSE' | 'ABORT'; on: string; labware?: Array<string>; sites?: Record<string, number>; tips?: Record<string, number>; max_wait_after?: number; labware_timeout?: number; seconds?: number; with?: Record<string, { variable: string } | string | number | boolean | null>; save?: Record<string, string> } | { emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { wait_for: string; timeout?: number; across_groups?: boolean; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { instruct: string; timeout?: number; name?: string; on_failure?: 'PAUSE' | 'ABORT' }
+export type WorkflowAction = { do: string; name?: string; on_failure?: 'PAUSE' | 'ABORT'; on: string; labware?: Array<string>; sites?: Record<string, number>; tips?: Record<string, number>; max_wait_after?: number; labware_timeout?: number; seconds?: number; with?: Record<string, { variable: string } | string | number | boolean | null | Array<unknown> | Record<string, unknown>>; save?: Record<string, string> } | { emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { wait_for: string; timeout?: number; across_groups?: boolean; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { instruct: string; timeout?: number; name?: string; on_failure?: 'PAUSE' | 'ABORT' }
 
 export type WorkflowMethod = Array<WorkflowAction> | { actions: Array<WorkflowAction>; on_start?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }>; on_end?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }> }
 
@@ -258,9 +258,9 @@ export type ReloadSystemResponse = { success: boolean; message: string; config_f
 
 export type ListWorkflowsResponse = { workflows: Array<PutWorkflowResponse>; faults: Array<{ origin: string; reason: string }> }
 
-export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' }>; document: Record<string, unknown> }
+export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' | 'array' | 'object' }>; document: Record<string, unknown> }
 
-export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' }> }
+export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' | 'array' | 'object' }> }
 
 export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
 

@@ -126,6 +126,7 @@ function Abilities({ device, can }: { device: DeviceInfo; can: Capabilities }) {
         ))}
       </dl>
       {features.length > 0 && <p>{features.map((name) => featureWords[name] ?? `${titled(name)}.`).join(' ')}</p>}
+      {device.unfit && <p>No LIVE run may use this device: {device.unfit}.</p>}
       <p class="hint">{can.safety}</p>
     </Block>
   )

@@ -176,6 +176,7 @@ export class DrivenEquipment implements Equipment {
     instrument.abilities.mustKnow(name)
     // Values that come from variables have not been checked before.
     const taken = instrument.abilities.paramsOf(name, params)
+    mustBeFit(instrument)
     if (name === 'initialize') return this.#initialize(instrument, signal)
     await this.ready(device_id, signal)
     await this.#tellAll(instrument, before[name as Performable] ?? [], signal)
@@ -204,7 +205,7 @@ export class DrivenEquipment implements Equipment {
   }
 
   mustReach(transporter_id: string, positions: readonly string[]): void {
-    this.#mustBeFit(transporter_id)
+    mustBeFit(this.#registry.find(transporter_id))
     const ways = positions.flatMap((position) => this.#wayTo(transporter_id, position) ?? [])
     const obstacles = obstaclesOn(ways, transporter_id, this.#registry.find(transporter_id).abilities.skills ?? new Set())
     if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))
@@ -220,7 +221,7 @@ export class DrivenEquipment implements Equipment {
   }
 
   async carry(transporter_id: string, verb: MoveName, { position, labware, signal, begun }: Carrying): Promise<void> {
-    this.#mustBeFit(transporter_id)
+    mustBeFit(this.#registry.find(transporter_id))
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
     const way = this.#wayTo(transporter_id, position)
@@ -231,12 +232,6 @@ export class DrivenEquipment implements Equipment {
       }
       return instrument.carry(verb, { position, way, labware }, { begun: onBegun })
     })
-  }
-
-  /** Throws `invalid` for a real transporter that became unfit since the run was submitted. */
-  #mustBeFit(transporter_id: string): void {
-    const { abilities, simulated } = this.#registry.find(transporter_id)
-    if (abilities.unfit && !simulated) throw new LabError('invalid', `${transporter_id}: ${abilities.unfit}`)
   }
 
   /** Initializes the device if necessary, and returns it. */
@@ -250,6 +245,7 @@ export class DrivenEquipment implements Equipment {
   }
 
   async #initialize(instrument: Instrument, signal: AbortSignal): Promise<OperationResult> {
+    mustBeFit(instrument)
     if (!this.#forgives) instrument.condition.mustNotBeLatched()
     return this.#tell(instrument, 'initialize', {}, signal)
   }
@@ -326,6 +322,12 @@ export class DrivenEquipment implements Equipment {
     if (this.#registry.find(transporter_id).abilities.knowsPositions) return null
     return taughtWay(this.#teachpoints, transporter_id, position)
   }
+}
+
+/** Throws `invalid` for a real device that became unfit since the run was submitted. */
+function mustBeFit({ device_id, abilities, simulated }: Instrument): void {
+  const { unfit } = simulated ? {} : abilities
+  if (unfit) throw new LabError('invalid', `${device_id}: ${unfit}`)
 }
 
 function stopped(device_id: string, record: OperationRecord | undefined): LabError {

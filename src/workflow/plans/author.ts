@@ -76,7 +76,11 @@ type Taking<Params> =
   Partial<Params> extends Params ? (params?: Params) => Promise<OperationResult> : (params: Params) => Promise<OperationResult>
 
 /** A value, or the name of a variable that gives it. */
-export type Given<Variable extends string = string> = string | number | boolean | null | { variable: Variable }
+export type Given<Variable extends string = string> =
+  | (string | number | boolean | null)
+  | { variable: Variable }
+  | readonly Given<Variable>[]
+  | ({ readonly [member: string]: Given<Variable> | undefined } & { readonly variable?: never })
 
 type AnyAction = { name?: string; on_failure?: 'PAUSE' | 'ABORT' }
 type OnDevice<Labware extends string> = AnyAction & {

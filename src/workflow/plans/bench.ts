@@ -15,7 +15,7 @@ export type BenchDevice = {
   driven: boolean
   /** Whether it is a transporter that needs no teachpoints. */
   knowsPositions?: boolean
-  /** The reason why a LIVE run must not use this transporter, in words that follow its name. */
+  /** The reason why a LIVE run must not use this device, in words that follow its name. */
   unfit?: string | undefined
   operations: readonly string[]
   limits: Limits

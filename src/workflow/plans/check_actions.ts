@@ -9,7 +9,7 @@ import { checked } from '../../kit/schema.ts'
 import type { WorkflowDocument } from './documents.ts'
 import { located, mustHave, wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
-import { filledIn, variablesIn } from './params.ts'
+import { filledIn, placeText, type VariablePlace, variablesIn } from './params.ts'
 import { type ActionPlan, actionsOf } from './plan.ts'
 import type { KnownDevice } from './topology.ts'
 
@@ -69,9 +69,12 @@ export function checkValues(
   { values, devices, variables }: ActionPlace,
   at: string,
 ): void {
-  for (const [name, variable] of variablesIn(action.with)) {
-    const isNull = values[name] === null && !variables[variable]?.nullable
-    if (isNull && able.some((device_id) => takesNull(action.do, name, devices.get(device_id)))) throw notNullable(variable, `${at}.${name}`)
+  for (const { variable, keys } of variablesIn(action.with)) {
+    const isNull = valueAt(values, keys) === null && !variables[variable]?.nullable
+    const [name, ...within] = keys
+    // Null within a value may switch something off, too, and nobody knows what.
+    const matters = within.length > 0 || able.some((device_id) => takesNull(action.do, name, devices.get(device_id)))
+    if (isNull && matters) throw notNullable(variable, `${at}.${placeText(keys)}`)
   }
   for (const device_id of able) {
     const entries = entriesOf(action.do, devices.get(device_id))
@@ -85,6 +88,10 @@ export function checkValues(
   const negative = ['speed', 'duration', 'g'].find((name) => Number(values[name]) < 0)
   if (negative) throw wrong(at, `${negative} must not be negative`)
   for (const device_id of able) located(at, () => checkLimits(device_id, values, devices.get(device_id)!.limits))
+}
+
+function valueAt(values: Readonly<Record<string, unknown>>, keys: VariablePlace['keys']): unknown {
+  return keys.reduce<unknown>((value, key) => Object(value)[key], values)
 }
 
 /** Makes the error for a null variable that is not declared nullable, because a forgotten value must not switch anything off. */

@@ -13,6 +13,7 @@ import {
 } from '../state/statuses.ts'
 import { member, mustBeKnown, mustBeOnce, mustHave, wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
+import { placeText, variablesIn } from './params.ts'
 import { actionsOf, emissionsOf, own } from './plan.ts'
 
 /** Throws `invalid`, naming the place. */
@@ -57,10 +58,8 @@ function labwareIsTemplated(draft: Draft): void {
 
 function variablesAreDeclared(draft: Draft): void {
   for (const { kind, action, path } of actionsOf(draft)) {
-    for (const [name, value] of Object.entries(kind === 'do' ? action.with : {})) {
-      if (typeof value !== 'object' || value === null) continue
-      mustBeKnown('variable', value.variable, Object.keys(draft.document.variables), `${draft.where}: ${path}.with.${name}`)
-    }
+    for (const { variable, keys } of kind === 'do' ? variablesIn(action.with) : [])
+      mustBeKnown('variable', variable, Object.keys(draft.document.variables), `${draft.where}: ${path}.with.${placeText(keys)}`)
   }
 }
 

@@ -3,7 +3,7 @@
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import { checkValues, entriesOf } from './check_actions.ts'
-import { filledIn, isVariable } from './params.ts'
+import { filledIn, type VariablePlace, variablesIn } from './params.ts'
 import { actionsOf, type Workflow } from './plan.ts'
 
 /** Throws `invalid`. Variables that only code reads are not checked. */
@@ -29,7 +29,7 @@ export function checkVariables(workflow: Workflow, given: Readonly<Record<string
 }
 
 /** The types of parameters. */
-export const parameterTypes = ['string', 'number', 'boolean'] as const
+export const parameterTypes = ['string', 'number', 'boolean', 'array', 'object'] as const
 type ParameterType = (typeof parameterTypes)[number]
 
 /**
@@ -44,10 +44,9 @@ export function variableTypes(workflow: Workflow): Map<string, ParameterType> {
     const { action, devices } = one
     for (const device_id of devices) {
       const entries = entriesOf(action.do, topology.devices.get(device_id)) ?? {}
-      for (const [name, value] of Object.entries(action.with)) {
-        if (!isVariable(value)) continue
-        const types = found.get(value.variable) ?? new Set()
-        found.set(value.variable, types.add(typeOf(entries[name])))
+      for (const { variable, keys } of variablesIn(action.with)) {
+        const types = found.get(variable) ?? new Set()
+        found.set(variable, types.add(typeOf(schemaAt(entries, keys))))
       }
     }
   }
@@ -55,16 +54,33 @@ export function variableTypes(workflow: Workflow): Map<string, ParameterType> {
   return new Map(
     names.flatMap(([name, { default: initial }]) => {
       const known = [...(found.get(name) ?? [])].filter((type) => type !== undefined)
-      const type = known.length === 1 ? known[0] : parameterTypes.find((one) => one === typeof initial)
+      const type =
+        known.length === 1
+          ? known[0]
+          : parameterTypes.find((one) => one === (Array.isArray(initial) ? 'array' : initial === null ? 'null' : typeof initial))
       return type === undefined ? [] : [[name, type] as const]
     }),
   )
 }
 
-function typeOf(schema: unknown): ParameterType | undefined {
-  if (typeof schema !== 'object' || schema === null) return undefined
-  const { type, wrapped, options } = schema as { type?: string; wrapped?: unknown; options?: readonly unknown[] }
-  if (wrapped !== undefined) return typeOf(wrapped)
+/** The parts of a valibot schema that lead to the type of a value. */
+type Shape = { type?: string; wrapped?: Shape; options?: readonly unknown[]; item?: Shape; entries?: Readonly<Record<string, Shape>> }
+
+/** Returns the schema of a part of a parameter; undefined where that depends on the value. */
+function schemaAt(entries: Readonly<Record<string, Shape>>, [param, ...keys]: VariablePlace['keys']): Shape | undefined {
+  return keys.reduce<Shape | undefined>((schema, key) => {
+    const plain = plainOf(schema)
+    return typeof key === 'number' ? plain?.item : plain?.entries?.[key]
+  }, entries[param])
+}
+
+function plainOf(schema: Shape | undefined): Shape | undefined {
+  return schema?.wrapped ? plainOf(schema.wrapped) : schema
+}
+
+function typeOf(schema: Shape | undefined): ParameterType | undefined {
+  const { type, options } = plainOf(schema) ?? {}
+  if (type?.endsWith('_object')) return 'object'
   return parameterTypes.find((one) => one === type || one === typeof options?.[0])
 }
 

@@ -257,7 +257,7 @@ const wrongActions: Mistake[] = [
   [(d) => (d.methods.shake_it[0].with.sped = 1), `${at} methods.shake_it[0].with: shake has no parameter sped; did you mean "speed"?`],
   [
     (d) => (d.methods.shake_it[0].with.speed = { varable: 'speed' }),
-    `the file: methods.shake_it[0].with.speed must be a text, a number, true, false, null, or {"variable": NAME}`,
+    `${at} methods.shake_it[0].with: speed must be a number, not an object`,
   ],
   [(d) => (d.methods.shake_it[0].with.speed = 'fast'), `${at} methods.shake_it[0].with: speed must be a number, not "fast"`],
   [

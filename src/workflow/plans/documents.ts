@@ -5,6 +5,7 @@ import { described, Whole } from '../../kit/described.ts'
 import { byName, Id, Name } from '../../kit/name.ts'
 import { Scalar } from '../state/saved_value.ts'
 import { Condition } from './conditions.ts'
+import { Given } from './given.ts'
 
 const Seconds = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e7), v.metadata({ unit: 's' }))
 const Count = Whole(1, 100_000)
@@ -53,12 +54,6 @@ export const TopologyDocument = v.strictObject({
 export type TopologyDocument = v.InferOutput<typeof TopologyDocument>
 export type TopologyInput = v.InferInput<typeof TopologyDocument>
 
-/** A value, or the name of a variable that gives it. */
-const Given = v.union(
-  [v.strictObject({ variable: Name }), v.string(), v.number(), v.boolean(), v.null()],
-  'must be a text, a number, true, false, null, or {"variable": NAME}',
-)
-
 const AnyAction = {
   name: described(v.optional(Id), 'The name in events, and for an operator; default: the operation'),
   on_failure: described(
@@ -91,7 +86,10 @@ const OnDevice = {
 const Do = v.strictObject({
   do: described(Id, 'An operation of the device: shake, seal, centrifuge, …'),
   ...OnDevice,
-  with: described(v.optional(v.record(v.string(), Given), {}), 'Its parameters; {"variable": "…"} stands for a value of the run'),
+  with: described(
+    v.optional(v.record(v.string(), Given), {}),
+    'Its parameters; {"variable": "…"} stands for a value of the run, also within an array or an object',
+  ),
   save: described(
     v.optional(byName(Name)),
     'Members of its result to keep for later steps, by the names of declared values: {"od": "absorbance"}, {"od": "wells.A1"}',

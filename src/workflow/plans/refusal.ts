@@ -16,15 +16,14 @@ export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): str
     ...untaught(topology, bench),
     ...unusablePoints(topology, bench),
   ]
-  const reasons = mode === 'LIVE' ? [...ofBoth, ...unfit(topology, bench)] : ofBoth
+  const reasons = mode === 'LIVE' ? [...ofBoth, ...unfit(workflow, bench)] : ofBoth
   if (reasons.length === 0) return undefined
   const instead = ofBoth.length === 0 ? 'DEVICE_SIM and PURE_SIM' : 'PURE_SIM'
   return `workflow ${workflow.name} cannot run in ${mode}, only in ${instead}: ${reasons.join('; ')}`
 }
 
 function undriven(workflow: Workflow, bench: Bench): string[] {
-  const used = new Set([...actionsOf(workflow)].flatMap(({ devices }) => devices))
-  const wanted = [...used, ...Object.keys(workflow.topology.document.transporters)]
+  const wanted = [...usedBy(workflow), ...Object.keys(workflow.topology.document.transporters)]
   return wanted.flatMap((id) => {
     const device = bench.devices.find(({ device_id }) => device_id === id)
     if (!device) return `the configuration has no device ${id}${guess(id, wanted, bench)}`
@@ -46,9 +45,15 @@ function shuttles({ document }: Topology, bench: Bench): string[] {
     .map((id) => `${id} is a translator, and the configuration has no transporter of that name`)
 }
 
-/** Lists the transporters that no run with real devices may use. */
-function unfit({ document }: Topology, bench: Bench): string[] {
-  const wanted = [...Object.keys(document.transporters), ...Object.keys(document.translators)]
+/** Returns the devices of the actions of a workflow. */
+function usedBy(workflow: Workflow): Set<string> {
+  return new Set([...actionsOf(workflow)].flatMap(({ devices }) => devices))
+}
+
+/** Lists the devices that no run with real devices may use. */
+function unfit(workflow: Workflow, bench: Bench): string[] {
+  const { transporters, translators } = workflow.topology.document
+  const wanted = [...usedBy(workflow), ...Object.keys(transporters), ...Object.keys(translators)]
   return bench.devices.flatMap(({ device_id, unfit }) => (unfit && wanted.includes(device_id) ? [`${device_id}: ${unfit}`] : []))
 }
 

@@ -1,0 +1,108 @@
+// What a program describes for the first time, or anew, is usable in workflows at once: nobody reloads the configuration.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { test } from 'tap'
+import { scriptedBridge, until } from '../testing/bridges.ts'
+import { byHand, oneArm, standing, workflowOf } from '../testing/documents.ts'
+import { isRefusal, openService } from '../testing/http.ts'
+
+const topology = oneArm({ name: 'read', arm: 'arm-9', pads: ['pad'], nests: { nest: 'reader-1' } })
+const reads = (name: string, operation: string, params: object) =>
+  workflowOf(
+    name,
+    { plate: { ...standing('pad'), steps: [{ method: 'read_it' }] } },
+    { topology: 'read', methods: { read_it: [{ do: operation, on: 'reader-1', with: params }] } },
+  )
+const wavelength = { type: 'integer', minimum: 230, maximum: 1000 }
+const operations = {
+  read: { seconds: 1, params: { properties: { wavelength }, required: ['wavelength'] } },
+  shake: {
+    seconds: 1,
+    params: {
+      properties: { speed: { type: 'number', minimum: 0, maximum: 500 }, duration: { type: 'number' } },
+      required: ['speed', 'duration'],
+    },
+  },
+}
+const { read } = operations
+const byHandOn = workflowOf(
+  'again',
+  { plate: { ...byHand('pad'), steps: [{ method: 'wait_it' }] } },
+  { topology: 'read', methods: { wait_it: [{ do: 'wait', on: 'reader-1' }] } },
+)
+
+/** Makes a folder with the topology. */
+function folderOf(parent: string): string {
+  mkdirSync(`${parent}/topologies`)
+  writeFileSync(`${parent}/topologies/read.json`, JSON.stringify(topology))
+  return `${parent}/topologies`
+}
+
+test('a program that describes itself for the first time is usable in workflows at once', async (t) => {
+  const reader = scriptedBridge(t)
+  const arm = scriptedBridge(t, undefined, { device_id: 'arm-9', type: 'transporter' })
+  const topologies = folderOf(reader.folder)
+  const service = await openService(t, { devices: [reader.device, arm.device] }, { topologies })
+  const { ask, bench } = service
+  const put = (name: string, operation: string, params: object) =>
+    ask('PUT', `/api/workflows/${name}`, { json: reads(name, operation, params) })
+  const before = await put('read-it', 'read', { wavelength: 450 })
+  isRefusal(t, before, 400, 'invalid')
+  t.match(before.body, { detail: /nobody knows what reader-1 can do: its program has never run/ })
+  await ask('POST', '/api/topology/load', { json: { name: 'read' } })
+
+  reader.describe({ operations })
+  await until(() => bench.registry.find('reader-1').abilities.knows('read'))
+  t.equal((await put('read-it', 'read', { wavelength: 450 })).status, 201)
+  t.match((await put('read-it', 'read', { wavelength: 45 })).body, { detail: /wavelength must be at least 230, not 45/ })
+  t.match((await put('other', 'raed', {})).body, { detail: /did you mean "read"/ })
+  t.match((await put('shake', 'shake', { speed: 501, duration: 1 })).body, { detail: /speed/ })
+  t.match((await ask('GET', '/api/devices/reader-1/capabilities')).body, { model: 'Scripted', limits: { speed: { max: 500 } } })
+
+  const submit = () => ask('POST', '/api/submissions', { json: { workflow: 'read-it', run_mode: 'LIVE' } })
+  t.match((await submit()).body, { detail: /arm-9: its program has never run/ })
+  arm.describe({ points: 'own' })
+  await until(() => bench.registry.find('arm-9').abilities.knowsPositions)
+  const { status, body } = await submit()
+  t.equal(status, 202)
+
+  // A dry run knows what stands on the bench, although the topology was compiled anew since that was loaded.
+  const { execution_id } = body as { execution_id: string }
+  const execution = bench.runs.runtime.runs.get(execution_id)!
+  const [thread_id] = execution.threads.keys()
+  await until(async () => (await ask('POST', `/api/threads/${thread_id}/placed`, { json: {} })).status === 200)
+  await bench.runs.runtime.over(execution)
+  reader.describe({ operations: { read, wait: { seconds: 1 } } })
+  await ask('POST', '/api/devices/reader-1/initialize')
+  await ask('POST', '/api/devices/reader-1/accept')
+  t.equal((await ask('PUT', '/api/workflows/again', { json: byHandOn })).status, 201)
+  const tried = await ask('POST', '/api/simulations', { json: { workflow: 'again', run_mode: 'LIVE' } })
+  t.match(tried.body, { verdict: 'deadlock' })
+})
+
+test('what an accepted description no longer has is reported, and refused, as after a reload', async (t) => {
+  const reader = scriptedBridge(t, { operations })
+  const topologies = folderOf(reader.folder)
+  const service = await openService(t, { devices: [reader.device] }, { topologies })
+  const { ask, bench, warned } = service
+  await until(() => bench.registry.find('reader-1').abilities.knows('read'))
+  const workflow = reads('read-it', 'read', { wavelength: 450 })
+  t.equal((await ask('PUT', '/api/workflows/read-it', { json: workflow })).status, 201)
+  const library = bench.runs.runtime.library
+  await ask('POST', '/api/devices/reader-1/initialize')
+  await ask('POST', '/api/devices/reader-1/accept')
+  t.equal(bench.runs.runtime.library, library, 'nothing is compiled where nothing has changed')
+
+  reader.describe({ operations: { scan: read } })
+  isRefusal(t, await ask('POST', '/api/devices/reader-1/initialize'), 500, 'device_failed')
+  t.equal(bench.runs.runtime.library, library, 'nothing has changed before somebody accepts it')
+  t.equal((await ask('POST', '/api/devices/reader-1/accept')).status, 200)
+  const why = /reader-1 has no operation read/
+  t.match((await ask('GET', '/api/topologies')).body, { faults: [{ origin: 'workflows.json', reason: why }] })
+  t.equal(warned.filter((line) => why.test(line)).length, 1)
+  t.match((await ask('PUT', '/api/workflows/read-it', { json: workflow })).body, { detail: why })
+  isRefusal(t, await ask('POST', '/api/submissions', { json: { workflow: 'read-it', run_mode: 'PURE_SIM' } }), 404, 'not_found')
+  t.equal((await ask('PUT', '/api/workflows/read-it', { json: reads('read-it', 'scan', { wavelength: 450 }) })).status, 200)
+  const { faults } = (await ask('POST', '/api/system/reload')).body as { faults: object[] }
+  t.same(faults, [])
+})
