@@ -869,6 +869,8 @@ def _hints(annotated: Any, owner: Any = None) -> Dict[str, Any]:
     inside = {name: each for base in reversed(getattr(owner, "__mro__", ())) for name, each in vars(base).items() if isinstance(each, type)}
     try:
         return typing.get_type_hints(annotated, localns=inside)
+    except RecursionError:
+        raise
     except Exception:  # noqa: B902: an annotation may be any expression
         module = vars(sys.modules.get(annotated.__module__, typing))
         return {name: _hint(text, module, inside) for name, text in getattr(annotated, "__annotations__", {}).items()}

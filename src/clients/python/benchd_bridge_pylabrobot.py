@@ -88,7 +88,7 @@ _OF_EVERY_BENCH: Dict[str, Set[str]] = {
 }
 #: Not operations: the ends of the connection, and what only Python needs.
 _NOT_OPERATIONS = {"setup", "stop", "serialize", "deserialize"}
-_TAKEN = {"halt", "initialize", "initialized", "pose", "check", "describe", "perform", "end"}
+_TAKEN = {"get_temperature", "halt", "initialize", "initialized", "pose", "check", "describe", "perform", "end"}
 #: Methods of PyLabRobot's model of labware, which a device of the new style inherits: they move nothing.
 _LABWARE_MODULES = ("pylabrobot.resources", "pylabrobot.serializer", "pylabrobot.legacy.machines")
 #: Units of parameters and results, by the end of their names: PyLabRobot's own units.
@@ -253,8 +253,8 @@ class Method:
         duration = properties.get("duration", {}).get("type")
         is_timed = duration in ("number", "integer") and name not in options.seconds
         noun = re.sub(r"^(request|get|read|measure|scan)_(current_)?", "", name)
-        names = {noun, *_result_names(function)}
         self.noun = noun
+        units = {each: unit for each in (noun, *_result_names(function)) for unit in (_unit(each),) if unit and noun != name}
         self.description = {
             "summary": _summary(function),
             "params": self.params.schema,
@@ -262,7 +262,7 @@ class Method:
             "margin_s": _MARGIN_S,
             "leaves_on": None if name in halts or _QUESTION.fullmatch(name) else "heat" if _goes_on(name, properties) else "motion",
             "can_end_early": False,
-            "returns": {each: unit for each in sorted(names) for unit in (_unit(each),) if unit},
+            **({"returns": units} if units else {}),
         }
         self.wells = [each for each, schema in properties.items() if schema.get("description", "").startswith("wells")]
 
@@ -349,10 +349,16 @@ def type_of(owner: Any) -> str:
 
 
 def operations_of(owner: Any, options: Options, halts: Sequence[str]) -> Tuple[Dict[str, Method], Dict[str, str]]:
-    """Returns the operations of a class by their names on the bench, and its other public methods with the reason of each."""
+    """Returns the operations of a class by their names on the bench, and the public methods that are none with the reason of each.
+
+    The method of its thermometer is a reading.
+    """
     found: Dict[str, Method] = {}
     others: Dict[str, str] = {}
+    thermometer = thermometer_of(owner)
     for name in methods_of(owner):
+        if name == thermometer:
+            continue
         try:
             method = Method(name, owner, options, halts)
         except (TypeError, ValueError) as error:
@@ -390,7 +396,7 @@ def pylabrobot_bridge(make: Callable[[], Any], options: Options = Options(), dev
     operations, others = operations_of(owner, options, [halt.method for halt in halts])
     for name, reason in others.items():
         print(f"{owner.__name__}: {name} is not offered: {reason}", file=sys.stderr)
-    thermometer = next((name for name in _THERMOMETERS if _is_thermometer(getattr(owner, name, None))), None)
+    thermometer = thermometer_of(owner)
     members: Dict[str, Any] = {
         "type": options.type or type_of(owner),
         "model": owner.__name__,
@@ -427,6 +433,11 @@ def _call_of(owner: Any, halt: Halt) -> Tuple[str, Dict[str, Any]]:
         return halt.method, Method(halt.method, owner, Options(), ()).arguments(halt.given)
     except (DeviceFailed, TypeError, KeyError) as error:
         raise ValueError(f"--halt {halt}: {error}") from error
+
+
+def thermometer_of(owner: Any) -> Optional[str]:
+    """The method that is the reading of the temperature."""
+    return next((name for name in _THERMOMETERS if _is_thermometer(getattr(owner, name, None))), None)
 
 
 def _is_thermometer(method: Any) -> bool:
@@ -845,7 +856,7 @@ def _bridge_of(device: Any, make: Callable[[], Any], options: Options, given: An
 def _give_up(path: str, error: Exception) -> NoReturn:
     missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
     what = "PyLabRobot" if str(missing).startswith("pylabrobot") else missing
-    why = f"is {what} installed for {sys.executable}?" if missing else "see its parameters in PyLabRobot's documentation"
+    why = f"is {what} installed for {sys.executable}?" if missing else "see its name and its parameters in PyLabRobot's documentation"
     if isinstance(error, NotImplementedError):
         kind = _hints(_resolved(path)).get("return")
         why = f"PyLabRobot has not finished it; use its class: {kind.__module__}.{kind.__name__}" if isinstance(kind, type) else "PyLabRobot has not finished it"

@@ -16,7 +16,7 @@ const types = { speed: 'float', temperature: 'float', duration: 'float', g: 'flo
 /** A class for each recorded interface, whose methods write down that they were called, and some that the shapes do not have. */
 const backends = `
 import asyncio, json, os, time
-from typing import List, Optional
+from typing import Callable, List, Optional
 shapes = json.load(open(os.path.join(os.path.dirname(__file__), "shapes.json")))["classes"]
 types = ${JSON.stringify(types)}
 
@@ -40,6 +40,7 @@ class Inheco(HeaterShakerBackend):
     def __init__(self, port: str, address: int = 0): note(f"made for {port!r} {address!r}")
     async def get_current_temperature(self): return 37.5
     async def measure(self, wells: List[int]): "takes a list"
+    async def with_function(self, function: Callable[[int], int]): "takes what JSON cannot have"
     async def sleep(self, duration: float, why: "Optional[str]" = None): "Sleeps"; note("sleeps"); await asyncio.sleep(duration)
     def block(self, duration: float): note("blocks"); time.sleep(duration); return {"blocked": object}
     async def shake_it(self, speed: float, **kwargs): note(f"shake_it {speed}")
@@ -95,9 +96,9 @@ for name in backends.shapes:
         ['stop_shaking', 'deactivate'],
         null,
       ],
-      ['SealerBackend', 'sealer', ['close', 'open', 'seal', 'set_temperature'], ['temperature'], [], 'none'],
-      ['CentrifugeBackend', 'centrifuge', doors, [], [], 'none'],
-      ['PeelerBackend', 'peeler', ['backend_peel', 'restart'].sort(), [], [], 'none'],
+      ['SealerBackend', 'sealer', ['close', 'open', 'seal', 'set_temperature'], ['temperature'], null, 'none'],
+      ['CentrifugeBackend', 'centrifuge', doors, [], null, 'none'],
+      ['PeelerBackend', 'peeler', ['backend_peel', 'restart'].sort(), [], null, 'none'],
     ],
   )
 })
@@ -130,7 +131,10 @@ withPython('a heater shaker is set up, shaken, halted by its own methods, and ne
   const named = (name: string) => operations.find((one) => one.name === name)
   t.match(named('sleep'), { summary: 'Sleeps', params: { properties: { duration: {}, why: { type: 'string' } }, required: ['duration'] } })
   t.match(named('block'), { typical_seconds: 90 })
-  t.same(['measure', 'UpperCase', '_private', 'broken', 'made', 'setup', 'stop_it'].filter(named), [])
+  t.same(['measure', 'uppercase', '_private', 'broken', 'made', 'setup', 'stop_it', 'with_function'].filter(named), [
+    'measure',
+    'uppercase',
+  ])
   t.match(await call('shake', { speed: 500, duration: 0.1 }), { status: 200 })
   t.match(await perform('shake_it', { speed: 300 }), { status: 200 })
   t.match((await ask('GET', '/api/devices/reader-1/get_temperature')).body, { temperature: 37.5 })
@@ -146,7 +150,7 @@ withPython('a heater shaker is set up, shaken, halted by its own methods, and ne
   }
   t.equal(instrument.state, 'ready')
   t.same(log(), [
-    ...["made for '/dev/ttyUSB0' 2", 'setup []', 'start_shaking [500]', 'stop_shaking []', 'shake_it 300'],
+    ...["made for '/dev/ttyUSB0' 2", 'setup []', 'start_shaking [500.0]', 'stop_shaking []', 'shake_it 300.0'],
     ...['sleeps', 'stop_shaking []', 'deactivate []', 'stop []', 'setup []'],
     ...['blocks', 'stop_shaking []', 'deactivate []', 'stop []', 'setup []'],
   ])
@@ -171,5 +175,8 @@ withPython('a backend that nothing halts is shown as that', async (t) => {
 
 withPython('a backend that cannot be made is a fault that says why', async (t) => {
   const { instrument } = await bench(t, 'Nothing', 'shaker')
-  t.match(instrument.info().fault?.error, /backends\.Nothing cannot be made: .*; is PyLabRobot installed/)
+  t.match(
+    instrument.info().fault?.error,
+    /backends\.Nothing cannot be made: .*; see its name and its parameters in PyLabRobot's documentation/,
+  )
 })
