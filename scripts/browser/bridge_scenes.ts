@@ -1,12 +1,43 @@
 // A device behind which somebody's program stands, on the page: forms, progress and readings come from what the program says of itself.
 
+import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
-import { bridgeTo, reader, writeProgram } from '../../src/testing/bridges.ts'
+import { bridgeTo, reader, until, writeProgram } from '../../src/testing/bridges.ts'
 import { openBench, openForm, pressTwice, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
+const wells = { type: 'array', items: { type: 'string' }, default: ['A1'] }
+const plate = { type: 'object', properties: { rows: { type: 'integer' } } }
+const settings = { operations: { read: { params: { properties: { wells, plate } }, seconds: 1 } } }
+const shaped = { device_id: 'reader-1', driver: 'simulated', type: 'reader', transport: { kind: 'simulated' }, settings }
+
 export const bridgeChecks: Record<string, Check> = {
+  async 'a list is typed with commas, an object as JSON, and a mistake stands beside its field'({ complaints }) {
+    const bench = await openBench({ devices: [shaped] })
+    try {
+      const page = await bench.open('/')
+      const card = page.getByRole('article', { name: 'reader-1', exact: true })
+      await card.getByRole('button', { name: 'Initialize' }).click()
+      const read = await openForm(page, 'reader-1', 'Read')
+      await read.getByLabel('wells', { exact: true }).fill('A1, B2')
+      await read.getByLabel('plate', { exact: true }).fill('8 rows')
+      await read.getByText('plate must be a JSON object such as {"name":1}, not 8 rows').waitFor()
+      await read.getByLabel('plate', { exact: true }).fill('{"rows": 8}')
+      await read.getByText(/plate must be/).waitFor({ state: 'detached' })
+      await read.getByRole('button', { name: 'Start' }).click()
+      const { params } = await until(async () => {
+        const { last_operation } = await bench.ask('GET', '/api/devices/reader-1')
+        const last = last_operation as { operation: string; params: object } | null
+        return last?.operation === 'read' ? last : undefined
+      })
+      assert.deepEqual(params, { wells: ['A1', 'B2'], plate: { rows: 8 } })
+      complaints.push(...bench.complaints)
+    } finally {
+      await bench.close()
+    }
+  },
+
   async 'a device of a bridge has its own forms with units and limits, and tells its progress, its readings and the values that it measured'({
     complaints,
   }) {

@@ -42,8 +42,9 @@ export function capabilities(
   return { ...device, operations, ...(readings.length > 0 && { readings }), safety }
 }
 
-function ownEntry(name: string, { schema, summary, usual_s, longest_s, margin_s, labware_sites }: OwnOperation) {
-  const words = { ...(summary !== undefined && { summary }), ...(labware_sites !== undefined && { labware_sites }) }
+function ownEntry(name: string, { schema, summary, usual_s, longest_s, margin_s, labware_sites, returns }: OwnOperation) {
+  const told = { ...(labware_sites !== undefined && { labware_sites }), ...(Object.keys(returns).length > 0 && { returns }) }
+  const words = { ...(summary !== undefined && { summary }), ...told }
   return { name, method: 'POST' as const, ...words, params: schema, typical_seconds: usual_s, max_seconds: longest_s + margin_s }
 }
 

@@ -26,6 +26,12 @@ export const BridgeType = Word
 export const mostSeconds = 7 * 24 * 3600
 const Seconds = v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds))
 
+/** The members of the data that an operation gives, with their units. */
+const Returns = v.pipe(
+  v.record(v.pipe(v.string(), v.minLength(1), v.maxLength(64)), v.pipe(v.string(), v.maxLength(20))),
+  v.check((all) => Object.keys(all).length <= 128, 'has more than 128 members'),
+)
+
 const DescribedOperation = v.strictObject({
   summary: v.optional(described(v.pipe(v.string(), v.maxLength(200)), 'What it does, in a few words')),
   params: v.optional(described(ParamsDescription, 'A JSON Schema of its parameters'), {}),
@@ -35,6 +41,7 @@ const DescribedOperation = v.strictObject({
   ),
   margin_s: v.optional(described(Seconds, 'Seconds over that, after which it is given up and the device is halted'), 30),
   labware_sites: v.optional(described(Whole(0, 1000), 'How many labware it takes at once; more are refused in a workflow')),
+  returns: v.optional(described(Returns, 'The units of the values that it gives: {"weight": "g"}')),
   can_end_early: v.optional(described(v.boolean(), 'Whether `end` ends it in an orderly way'), false),
   leaves_on: v.optional(described(v.nullable(v.picklist(['motion', 'heat'])), 'What goes on by itself if everything here ends'), 'motion'),
 })
@@ -98,6 +105,8 @@ export type OwnOperation = {
   can_end_early: boolean
   /** The most labware that it takes; undefined if the program does not say. */
   labware_sites: number | undefined
+  /** The units of the values that it gives, by their names. */
+  returns: Readonly<Record<string, string>>
 }
 
 /** Reserved names. */
@@ -158,7 +167,7 @@ function ownOperation(name: string, described: DescribedOperation): OwnOperation
   const where = `operations.${name}`
   if (taken.includes(name)) throw new LabError('invalid', `${where}: the name ${name} has a meaning of its own; take another`)
   mustBeAsInTable(name, described.params, where)
-  const { seconds, summary, margin_s, leaves_on, can_end_early, labware_sites } = described
+  const { seconds, summary, margin_s, leaves_on, can_end_early, labware_sites, returns = {} } = described
   const named = typeof seconds === 'number' ? undefined : mustBeSeconds(seconds.param, described.params, where)
   const usual_s = typeof seconds === 'number' ? seconds : seconds.plus
   let params: ParamsSchema | undefined
@@ -168,7 +177,7 @@ function ownOperation(name: string, described: DescribedOperation): OwnOperation
       params ??= paramsSchema(described.params, `${where}.params`)
       return params
     },
-    ...{ summary, schema: shownSchema(described.params), usual_s, margin_s, leaves_on, can_end_early, labware_sites },
+    ...{ summary, schema: shownSchema(described.params), usual_s, margin_s, leaves_on, can_end_early, labware_sites, returns },
     longest_s: usual_s + (named?.maximum ?? 0),
     seconds: (given) => usual_s + (named ? Math.max(0, Number(given[named.name] ?? named.default ?? 0)) : 0),
   }

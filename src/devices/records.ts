@@ -215,6 +215,9 @@ export const Capabilities = v.strictObject({
         ),
       ),
       labware_sites: v.optional(described(v.number(), 'How many labware it takes at once, where a program behind the device tells it')),
+      returns: v.optional(
+        described(v.record(v.string(), v.string()), 'The units of the values that it gives, where a program behind the device tells them'),
+      ),
     }),
   ),
   readings: v.optional(

@@ -34,7 +34,6 @@ withPython('an absorbance that a bridge returned in a LIVE run is kept with its 
   for (const [method, url, json] of [
     ['POST', '/api/devices/reader-1/initialize', {}],
     ['POST', '/api/topology/load', { name: 'reading' }],
-    ['POST', '/api/system/reload', {}],
     ['PUT', '/api/workflows/read-it', workflow],
   ] as const) {
     const { status, text } = await ask(method, url, { json })

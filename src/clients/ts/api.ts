@@ -16,7 +16,7 @@ export type Temperature = { device_id: string; temperature: number; target: numb
 
 export type Reading = { at: number; temperature: number | null; target: number | null; others?: Record<string, { value: number; target: number | null; unit: string }> }
 
-export type Capabilities = { device_id: string; type: string; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; summary?: string; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean; renewed_within_ms?: number; labware_sites?: number }>; readings?: Array<{ name: string; unit: string }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
+export type Capabilities = { device_id: string; type: string; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; summary?: string; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean; renewed_within_ms?: number; labware_sites?: number; returns?: Record<string, string> }>; readings?: Array<{ name: string; unit: string }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
 
 export type OperationResult = { success: boolean; message: string }
 

@@ -115,20 +115,25 @@ export function inEvent(values: readonly EventValue[]): { values: EventValue[] }
   }
 }
 
-/** The members of an operation's data as values. A member with a `value` and a `unit` has that unit. */
-export function valuesIn(data: unknown): { name: string; value: unknown; unit: string | null; shape: number[] | null }[] {
+type Units = Readonly<Record<string, string>>
+
+/** The members of an operation's data as values. A member with a `value` and a `unit` has that unit, any other that of `units`. */
+export function valuesIn(
+  data: unknown,
+  units: Units = {},
+): { name: string; value: unknown; unit: string | null; shape: number[] | null }[] {
   if (data === undefined || data === null) return []
   const members = typeof data === 'object' && !Array.isArray(data) ? Object.entries(data) : [['value', data] as const]
   return members.map(([name, member]) => {
-    const { value, unit } = withUnit(member)
+    const { value, unit = Object.hasOwn(units, name) ? units[name]! : null } = withUnit(member)
     return { name, value, unit, shape: shapeOf(value) }
   })
 }
 
-function withUnit(member: unknown): { value: unknown; unit: string | null } {
+function withUnit(member: unknown): { value: unknown; unit?: string } {
   if (typeof member === 'object' && member !== null && 'value' in member && 'unit' in member && typeof member.unit === 'string')
     return { value: member.value, unit: member.unit }
-  return { value: member, unit: null }
+  return { value: member }
 }
 
 /** Returns the lengths of nested arrays, of the outermost first; null for a value that is no array. */

@@ -121,14 +121,15 @@ export class ActionRun {
     return begun
   }
 
-  /** Keeps the values that an operation gave. */
+  /** Keeps the values that an operation gave. Their units are those that the device describes. */
   measured({ operation, operation_id }: BegunOperation, data: unknown): void {
     const { owner, device, action_id, plan, method } = this
     const { record } = owner.execution
     if (!record.isKept) return
     const from = { action_id, action_name: plan.name, method_name: method?.plan.name ?? null, operation, operation_id, device_id: device }
     const whose = { thread_id: owner.thread_id, thread_name: owner.name, submission_id: owner.origin.submission_id, ...labwareIn(owner) }
-    for (const { name, value, unit, shape } of valuesIn(data)) {
+    const units = device === null ? undefined : owner.execution.workflow.topology.devices.get(device)?.own.get(operation)?.returns
+    for (const { name, value, unit, shape } of valuesIn(data, units)) {
       const kept = record.addValue({ name, unit, shape, ...whose, ...from, at: owner.execution.now() }, value)
       if (this.values.length < mostOperations) this.values.push({ name, unit, ...(kept && 'value' in kept && { value: kept.value }) })
     }
