@@ -1,0 +1,161 @@
+// `benchd bridge new` and `benchd bridge try`: what they write, and which mistakes of a program the checklist finds.
+
+import { copyFileSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { benchd } from '../testing/cli.ts'
+import { withPython } from '../testing/python.ts'
+
+const python = fileURLToPath(new URL('../../../src/clients/python/', import.meta.url))
+
+/** A reader without mistakes; `more` are methods in place of its own. Each note is a line of the file `log` beside it. */
+const reader = (more: string) => `
+import os, threading, time
+from benchd_bridge import *
+
+def note(word):
+    with open(__file__ + ".log", "a") as log:
+        log.write(word + "\\n")
+
+class Good(Bridge):
+    type = "reader"
+    model = "Example"
+    halted = threading.Event()
+    is_initialized = False
+
+    def initialize(self):
+        self.halted.clear()
+        if self.halted.wait(0.1):
+            raise DeviceFailed("it was halted")
+        self.is_initialized = True
+
+    @operation(seconds=2, margin=2)
+    def read(self) -> dict:
+        note("read")
+        if self.halted.wait(0.2):
+            raise DeviceFailed("it was halted")
+        return {"absorbance": 0.25}
+
+    def halt(self):
+        note("halt")
+        self.halted.set()
+
+class Reader(Good):
+    pass
+${more.replaceAll(/^(?=.)/gm, '    ')}
+
+Reader().serve()
+`
+
+/** Tries a program, and returns the exit code and its checks by their names. */
+async function tried(t: Test, program: string, ...words: string[]) {
+  const folder = t.testdir({ 'reader.py': program })
+  copyFileSync(`${python}benchd_bridge.py`, `${folder}/benchd_bridge.py`)
+  const settings = JSON.stringify({ halt_s: 0.5 })
+  const { code, stdout, stderr } = await benchd(folder, [
+    ...['bridge', 'try', `${folder}/reader.py`, '--yes', '--json', '--settings', settings],
+    ...words,
+  ])
+  const { checks } = JSON.parse(stdout) as { checks: { check: string; outcome: string; what: string; stderr?: string }[] }
+  const found = checks.map(({ check, outcome, what }) => `${outcome} ${check}: ${what}`)
+  return { code, found, stderr, checks, notes: () => readFileSync(`${folder}/reader.py.log`, 'utf8').trim().split('\n') }
+}
+
+/** By the mistake: the methods of the program, and what the checklist says. */
+const wrong: Record<string, [methods: string, found: RegExp]> = {
+  'halt never returns': [
+    'def halt(self):\n    time.sleep(4711)',
+    /^fail halt while idle: the program was lost: it has not answered halt within 0\.5 s; let halt return within halt_s/,
+  ],
+  'halt lies: the operation goes on': [
+    '@operation(seconds=8)\ndef read(self) -> None:\n    time.sleep(5)',
+    /^fail halt during read: read goes on 2\.00 s after halt was answered; let halt/,
+  ],
+  'halt waits for the operation': [
+    'lock = threading.Lock()\n@operation(seconds=2)\ndef read(self) -> None:\n    with self.lock:\n        time.sleep(1.5)\ndef halt(self):\n    with self.lock:\n        pass',
+    /^fail halt during read: the program was lost: it has not answered halt within 0\.5 s/,
+  ],
+  'halt fails in a new program': [
+    'def halt(self):\n    if not self.is_initialized:\n        raise DeviceFailed("the port is not open")\n    self.halted.set()',
+    /^fail killed while idle: the new program: halt fails: the port is not open; let halt open the port by itself/,
+  ],
+  'initialize fails after a halt': [
+    'def initialize(self):\n    if self.halted.is_set():\n        raise DeviceFailed("no home")',
+    /^fail halt while idle: initialize after the halt fails: no home; let halt/,
+  ],
+  'initialize fails': [
+    'def initialize(self):\n    raise DeviceFailed("no instrument is there")',
+    /^fail initialize: no instrument is there; let initialize open/,
+  ],
+  'writes to standard output': [
+    'def initialize(self):\n    os.write(self._out, b"ready\\n")',
+    /^fail initialize: the program was lost: it wrote a line that is no message of JSON-RPC: "ready"/,
+  ],
+  'writes a line that is too long': [
+    '@operation(seconds=2)\ndef read(self) -> str:\n    return "x" * 1100000',
+    /^fail read: the program was lost: it wrote a line of more than 1 MiB/,
+  ],
+  'describes itself otherwise each time': [
+    'def describe(self):\n    self.model += "!"\n    return super().describe()',
+    /^fail describe: it describes itself otherwise when it is asked again; answer describe with the same description each time/,
+  ],
+  'describes itself otherwise in a new program': [
+    'model = str(os.getpid())',
+    /^fail start again: it describes itself otherwise than it did \(model\); answer describe/,
+  ],
+  'describes nonsense': ['def describe(self):\n    return {"protocol": 2}', /^fail describe: its description: .*; answer describe with/],
+  'dies of an exception': [
+    '@operation(seconds=2)\ndef read(self) -> None:\n    print("no licence", file=__import__("sys").stderr)\n    os._exit(3)',
+    /^fail read: the program was lost: it ended with exit status 3; its last words: no licence; see the method/,
+  ],
+  'takes longer than it says': [
+    '@operation(seconds=0.1, margin=0.1)\ndef read(self) -> None:\n    self.halted.wait(9)',
+    /^fail read: read did not end within 0\.2 s, which are its described seconds and its margin; see the method/,
+  ],
+  'check fails before initialize': [
+    'def check(self):\n    if not self.is_initialized:\n        raise OSError("the port is not open")',
+    /^fail check before initialize: .*the port is not open; the bench asks check from the start/,
+  ],
+  'a reading is no number': [
+    'def temperature(self):\n    return "warm"',
+    /^fail reading temperature: its answer to read: value must be a number.*; return a finite number/,
+  ],
+}
+
+for (const [mistake, [methods, expected]] of Object.entries(wrong)) {
+  withPython(`bridge try finds it: ${mistake}`, async (t) => {
+    const { code, found } = await tried(t, reader(methods))
+    t.equal(code, 1)
+    t.match(
+      found.find((line) => expected.test(line)),
+      expected,
+      found.join('\n'),
+    )
+  })
+}
+
+withPython('a program without mistakes passes, and each check has its line', async (t) => {
+  const { code, found, notes } = await tried(t, reader('def temperature(self):\n    return 22.5, 37'))
+  t.equal(code, 0, found.join('\n'))
+  t.same(
+    found.filter((line) => !line.startsWith('pass ')),
+    [],
+  )
+  t.match(found, [/^pass describe: reader "Example" in .*: read, reading temperature$/])
+  for (const check of [
+    'check',
+    'reading temperature',
+    'read',
+    'unknown operation',
+    'wrong parameter',
+    'two halts at once',
+    'halt at the end',
+  ])
+    t.ok(
+      found.some((line) => line.startsWith(`pass ${check}: `)),
+      check,
+    )
+  t.ok(found.some((line) => /^pass halt during read: halted after .*, and initialized again$/.test(line)))
+  t.ok(found.some((line) => /^pass killed during read: the new program halts after .* and is initialized$/.test(line)))
+  t.equal(notes().at(-1), 'halt', 'the instrument is left halted')
+})
