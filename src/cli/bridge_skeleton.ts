@@ -24,7 +24,7 @@ const shake: Operation = {
   marks:
     'seconds=("duration", 5), units={"speed": "rpm", "duration": "s"}, minimum={"speed": 200, "duration": 1}, maximum={"speed": 2000, "duration": 3600}',
   takes: 'duration',
-  tried: 'speed=500, duration=1',
+  tried: 'speed=500, duration=0.2',
 }
 const timed = (name: string, does: string): Operation => ({
   name,
@@ -32,10 +32,10 @@ const timed = (name: string, does: string): Operation => ({
   params: 'duration: float',
   marks: 'seconds=("duration", 5), units={"duration": "s"}, minimum={"duration": 1}, maximum={"duration": 3600}',
   takes: 'duration',
-  tried: 'duration=1',
+  tried: 'duration=0.2',
 })
 const brief = (name: string, does: string, returns?: string): Operation => ({
-  ...{ name, does, marks: 'seconds=5', takes: '0.5' },
+  ...{ name, does, marks: 'seconds=5', takes: '0.2' },
   ...(returns && { returns }),
 })
 
@@ -49,7 +49,7 @@ const operations: Record<string, readonly Operation[]> = {
       marks:
         'seconds=("duration", 120), units={"g": "g", "duration": "s"}, minimum={"g": 1, "duration": 1}, maximum={"g": 1000, "duration": 3600}',
       takes: 'duration',
-      tried: 'g=100, duration=1',
+      tried: 'g=100, duration=0.2',
     },
     brief('open', 'Open the door'),
     brief('close', 'Close the door'),
@@ -60,7 +60,7 @@ const operations: Record<string, readonly Operation[]> = {
       does: 'Dispense into each well of the plate',
       params: 'volume: float',
       marks: 'seconds=30, units={"volume": "µL"}, minimum={"volume": 0.5}, maximum={"volume": 300}',
-      takes: '0.5',
+      takes: '0.2',
       tried: 'volume=10',
     },
   ],
@@ -84,7 +84,7 @@ const operations: Record<string, readonly Operation[]> = {
       does: 'Read the absorbance of a plate',
       params: 'wavelength: int = 600',
       marks: 'seconds=40, units={"wavelength": "nm"}, minimum={"wavelength": 230}, maximum={"wavelength": 1000}',
-      takes: '0.5',
+      takes: '0.2',
       returns: '{"absorbance": [0.25, 0.31]}',
       tried: 'wavelength=450',
     },
@@ -101,7 +101,7 @@ const operations: Record<string, readonly Operation[]> = {
       marks:
         'seconds=("duration", 20), leaves_on="heat", units={"temperature": "°C", "duration": "s"}, minimum={"temperature": 50, "duration": 0.5}, maximum={"temperature": 200, "duration": 10}',
       takes: 'duration',
-      tried: 'temperature=160, duration=1',
+      tried: 'temperature=160, duration=0.5',
     },
   ],
   shaker: [shake, brief('lock_plate', 'Lock the plate'), brief('unlock_plate', 'Unlock the plate')],
@@ -241,7 +241,7 @@ ${base}
     def initialize(self):                # a person or a run calls it; never before a halt has succeeded
         self.connect()
         self.halted.clear()
-        self.do("home", 0.2)
+        self.do("home", 0.1)
 ${check}${methods.join('')}${reading}${halt}`
   const tests = its.map(
     ({ name, returns, tried = '' }) => `
@@ -311,15 +311,15 @@ ${base}
     def home(self):                      # called by initialize: by a person or a run, never before a halt has succeeded
         self.connect()
         self.halted.clear()
-        self.do("home", 0.2)
+        self.do("home", 0.1)
         self.is_homed = True
 ${check}
     def pick(self, labware, position, point):
-        self.do(f"pick {position}", 0.5)
+        self.do(f"pick {position}", 0.2)
         self.gripper = "full"
 
     def place(self, labware, position, point):
-        self.do(f"place {position}", 0.5)
+        self.do(f"place {position}", 0.2)
         self.gripper = "empty"
 
     def where(self):                     # the evidence of each move: asks the arm, moves nothing, and never waits for a move

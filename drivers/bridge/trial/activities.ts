@@ -39,6 +39,9 @@ export function operationsOf(program: TriedProgram, values: Readonly<Record<stri
     if (!own.has(name)) throw new LabError('invalid', `the program has no operation ${name}; it has: ${known.join(', ') || 'none'}`)
   const activities: Activity[] = []
   const untried = new Map<string, string>()
+  const prepared = async (name: string) => {
+    for (const first of before[name] ?? []) await activities.find((one) => one.name === first)?.begin()
+  }
   for (const [name, operation] of own) {
     const given = Object.entries(values).filter(([place]) => place.startsWith(`${name}.`))
     const its = Object.fromEntries(given.map(([place, value]) => [place.slice(name.length + 1), value]))
@@ -48,7 +51,7 @@ export function operationsOf(program: TriedProgram, values: Readonly<Record<stri
       const limit_s = usual_s + operation.margin_s
       const begin = () => program.perform(name, params, limit_s)
       if (skip.includes(name)) untried.set(name, 'left out by --skip')
-      else activities.push({ name, method: 'perform', usual_s, limit_s, prepare: async () => undefined, begin })
+      else activities.push({ name, method: 'perform', usual_s, limit_s, prepare: () => prepared(name), begin })
     } catch (error) {
       if (!(error instanceof NotTried)) throw error
       untried.set(name, error.message)
@@ -56,6 +59,9 @@ export function operationsOf(program: TriedProgram, values: Readonly<Record<stri
   }
   return { activities, untried }
 }
+
+/** By an operation of every bench: those that prepare the instrument for it, where it has them. */
+const before: Readonly<Record<string, readonly string[]>> = { shake: ['close', 'lock_plate'], centrifuge: ['close'], seal: ['close'] }
 
 const labware = { name: 'made_up', type: 'plate', barcode: null }
 

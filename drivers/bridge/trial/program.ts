@@ -3,6 +3,7 @@
 import { Writable } from 'node:stream'
 import { type Description, readDescription } from '../../../src/devices/description.ts'
 import { inMemory, type KeptDescription } from '../../../src/devices/descriptions.ts'
+import type { DeviceFile } from '../../../src/devices/device.ts'
 import { LabError, messageOf } from '../../../src/errors.ts'
 import { sleep, systemClock } from '../../../src/kit/clock.ts'
 import type { BridgeLine } from '../../transports/line.ts'
@@ -50,6 +51,8 @@ export class TriedProgram {
   #kept: KeptDescription = inMemory(undefined)
   #running: { line: BridgeLine; device: Bridge; wire: Wire } | undefined
   #lost: string | undefined
+  #operations = 0
+  #fileError: LabError | undefined
 
   constructor({ command, settings, signal }: Parts) {
     this.#command = command
@@ -166,11 +169,25 @@ export class TriedProgram {
     return this.within(this.device.described.read(name), answered_s, `it has not answered the reading ${name}`)
   }
 
-  perform(operation: string, params: Record<string, unknown>, deadline_s: number): Promise<unknown> {
-    const asked = { operation, params, operation_id: `trial-${++this.#operations}`, deadline_s, progressed: () => undefined }
-    return this.device.described.perform(asked, never)
+  async perform(operation: string, params: Record<string, unknown>, deadline_s: number): Promise<unknown> {
+    await this.device.described.fetching()
+    const operation_id = `trial-${++this.#operations}`
+    this.#fileError = undefined
+    const attach = async ({ name, pieces }: DeviceFile) => {
+      try {
+        for await (const _piece of pieces);
+      } catch (error) {
+        this.#fileError ??= new LabError('device_failed', `its file ${name} cannot be fetched: ${messageOf(error)}`)
+      }
+    }
+    return this.device.described.perform({ operation, params, operation_id, deadline_s, progressed: () => undefined, attach }, never)
   }
-  #operations = 0
+
+  /** Resolves when the files of the last operation are fetched. Rejects if one of them cannot be. */
+  async files(): Promise<void> {
+    await this.device.described.fetching()
+    if (this.#fileError) throw this.#fileError
+  }
 
   /** Makes it ready for operations: it is started, halted and initialized, where that is needed. */
   async ready(): Promise<void> {
