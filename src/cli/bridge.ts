@@ -41,7 +41,7 @@ const library = 'benchd_bridge.py'
 
 const bridgeTry = command({
   name: 'bridge try',
-  summary: 'Try the program of a bridge against a checklist: each operation, halt and restart during each; it moves the instrument',
+  summary: 'Check the program of a bridge: each operation, and halts and kills during it. The instrument moves',
   operands: ['FILE', '[ARG…]'],
   options: {
     with: {
@@ -59,7 +59,7 @@ const bridgeTry = command({
     settings: { type: 'string', value: 'JSON', help: 'Settings of the device, as in the configuration' },
     ...yesOption,
   },
-  example: 'benchd bridge try balance.py --with weigh.times=3',
+  example: 'benchd bridge try balance.py --skip tare --yes',
   async run({ options, operands }) {
     const [{ tryBridge }, { settings: Settings }, { checked }, { parseJson }] = await Promise.all([
       import('../../drivers/bridge/trial/checklist.ts'),

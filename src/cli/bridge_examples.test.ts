@@ -115,6 +115,16 @@ for (const name of ['reader', 'pump']) {
   })
 }
 
+withPython('the reader of the guide passes bridge try as it stands there', async (t) => {
+  const guide = readFileSync(source('../drivers/README.md'), 'utf8')
+  const program = /```python\n([\s\S]*?serve\(\)\n)```/.exec(guide)![1]!.replace('wait(10)', 'wait(0.1)')
+  const folder = t.testdir({ 'reader.py': program })
+  copyFileSync(source('clients/python/benchd_bridge.py'), `${folder}/benchd_bridge.py`)
+  const { code, stdout } = await benchd(folder, ['bridge', 'try', `${folder}/reader.py`, '--yes'])
+  t.equal(code, 0, stdout)
+  t.match(stdout, /pass {2}halt during read .* 0 failed, 1 not tried/s)
+})
+
 withPython('bridge new writes for each type a bridge whose test passes, and never over a file', async (t) => {
   const home = t.testdir({})
   for (const type of [...bridgeTypes, 'cell_counter'])

@@ -60,7 +60,7 @@ export function operationsOf(program: TriedProgram, values: Readonly<Record<stri
   return { activities, untried }
 }
 
-/** By an operation of every bench: those that prepare the instrument for it, where it has them. */
+/** Operations that prepare the instrument for another one, where it has them. */
 const before: Readonly<Record<string, readonly string[]>> = { shake: ['close', 'lock_plate'], centrifuge: ['close'], seal: ['close'] }
 
 const labware = { name: 'made_up', type: 'plate', barcode: null }
