@@ -1,6 +1,6 @@
 // `benchd bridge new` and `benchd bridge try`: what they write, and which mistakes of a program the checklist finds.
 
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { benchd } from '../testing/cli.ts'
 import { withPython } from '../testing/python.ts'
@@ -56,7 +56,7 @@ async function tried(folder: string, program: string, ...words: string[]) {
     ...['bridge', 'try', `${folder}/reader.py`, '--yes', '--json', '--settings', settings],
     ...words,
   ])
-  const { checks } = JSON.parse(stdout) as { checks: { check: string; outcome: string; what: string; stderr?: string }[] }
+  const { checks = [] } = JSON.parse(stdout) as { checks?: { check: string; outcome: string; what: string; stderr?: string }[] }
   const found = checks.map(({ check, outcome, what }) => `${outcome} ${check}: ${what}`)
   return { code, found, stderr, checks, notes: () => readFileSync(`${folder}/reader.py.log`, 'utf8').trim().split('\n') }
 }
@@ -116,6 +116,14 @@ const wrong: Record<string, [methods: string, found: RegExp]> = {
     'def check(self):\n    if not self.is_initialized:\n        raise OSError("the port is not open")',
     /^fail check before initialize: .*the port is not open; the bench asks check from the start/,
   ],
+  'a reading waits for the operation': [
+    'lock = threading.Lock()\n@operation(seconds=9)\ndef read(self) -> None:\n    with self.lock:\n        self.halted.wait(8)\ndef temperature(self):\n    with self.lock:\n        return 20',
+    /^fail questions during read: the program was lost: it has not answered read within 5 s; answer beside the operation/,
+  ],
+  'an early end changes nothing': [
+    '@operation(seconds=5, can_end_early=True)\ndef read(self) -> None:\n    self.halted.wait(4)\ndef end(self, operation_id):\n    return 0',
+    /^fail early end of read: read goes on after end was answered; let end return/,
+  ],
   'a reading is no number': [
     'def temperature(self):\n    return "warm"',
     /^fail reading temperature: its answer to read: value must be a number.*; return a finite number/,
@@ -136,6 +144,52 @@ withPython('bridge try finds each mistake of a program, and ends with 1', async 
       )
     }),
   )
+})
+
+withPython('a program that cannot halt is tried without halts, and one that is halted by its end with that', async (t) => {
+  const unhaltable = await tried(t.testdir({ a: {}, b: {} }), reader('can_halt = False'))
+  t.equal(unhaltable.code, 0, unhaltable.found.join('\n'))
+  t.ok(unhaltable.found.some((line) => line.startsWith('not_tried halt: the program, or its settings, say that nothing ends')))
+  t.notOk(unhaltable.notes().includes('halt'))
+  const killed = await tried(`${t.testdirName}/b`, reader(''), '--settings', '{"halt": "kill"}')
+  t.equal(killed.code, 0, killed.found.join('\n'))
+  t.ok(killed.found.some((line) => /^pass halt during read: halted after .*, and initialized again$/.test(line)))
+  t.notOk(killed.notes().includes('halt'))
+})
+
+withPython('an operation is left out, given values, and ended early', async (t) => {
+  const program = reader(
+    '@operation(seconds=("duration", 1), can_end_early=True, minimum={"duration": 0.1}, maximum={"duration": 9})\ndef shake_it(self, duration: float, label: str) -> None:\n    note(f"shakes {duration} {label}")\n    self.early.clear()\n    self.early.wait(duration)\nearly = threading.Event()\ndef end(self, operation_id):\n    self.early.set()\n    return 0',
+  )
+  const words = ['--with', 'shake_it.duration=1.5', '--with', 'shake_it.label=a=b', '--skip', 'read']
+  const { found, notes } = await tried(t.testdir({}), program, ...words)
+  t.ok(found.includes('not_tried read: left out by --skip'))
+  t.ok(
+    found.some((line) => /^pass early end of shake_it: ended .* later$/.test(line)),
+    found.join('\n'),
+  )
+  t.ok(notes().includes('shakes 1.5 a=b'))
+  t.notOk(notes().includes('read'))
+  const refused = (line: string, stderr: RegExp) =>
+    tried(t.testdirName, program, ...line.split(' ')).then((one) => t.match(one, { code: 2, stderr }))
+  await refused('--with shake_it.speed=3', /shake_it has no parameter speed; it has: duration, label/)
+  await refused('--with shake_it.duration=99', /shake_it: duration must be at most 9, not 99/)
+  await refused('--with shake_it', /--with shake_it is not OPERATION\.PARAMETER=VALUE/)
+  await refused('--skip shake', /the program has no operation shake; it has: read, shake_it/)
+  await refused('--position pad_1=1,2', /--position pad_1=1,2 is not NAME=X,Y,Z/)
+})
+
+withPython('nothing moves before somebody has agreed', async (t) => {
+  const folder = t.testdir({ 'reader.py': reader('') })
+  copyFileSync(`${python}benchd_bridge.py`, `${folder}/benchd_bridge.py`)
+  const { code, stdout, stderr } = await benchd(folder, ['bridge', 'try', `${folder}/reader.py`])
+  t.equal(code, 2)
+  t.match(stdout, /^pass {2}describe .*\npass {2}limits .*\npass {2}start again .*\npass {2}check before initialize .*\n$/)
+  t.match(
+    stderr,
+    /this would move the reader "Example": do, halt and interrupt initialize, read; to have it done without being asked: --yes/,
+  )
+  t.notOk(existsSync(`${folder}/reader.py.log`))
 })
 
 withPython('a program without mistakes passes, and each check has its line', async (t) => {

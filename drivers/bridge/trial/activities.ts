@@ -13,6 +13,7 @@ export type Activity = {
   /** Seconds that it takes as described, and after which a bench gives it up. */
   usual_s: number
   limit_s: number
+  can_end_early: boolean
   /** Seconds that it took. */
   took_s?: number
   prepare(): Promise<unknown>
@@ -24,7 +25,15 @@ export type Position = { name: string; pose: readonly number[] | undefined }
 
 export function initializing(program: TriedProgram): Activity {
   const begin = () => program.initialize()
-  return { name: 'initialize', method: 'initialize', usual_s: initialize_s, limit_s: initialize_s, prepare: async () => undefined, begin }
+  return {
+    name: 'initialize',
+    method: 'initialize',
+    usual_s: initialize_s,
+    limit_s: initialize_s,
+    can_end_early: false,
+    prepare: async () => undefined,
+    begin,
+  }
 }
 
 /**
@@ -47,11 +56,12 @@ export function operationsOf(program: TriedProgram, values: Readonly<Record<stri
     const its = Object.fromEntries(given.map(([place, value]) => [place.slice(name.length + 1), value]))
     try {
       const params = valuesFor(name, description.operations[name]!, operation, its)
+      const { can_end_early } = operation
       const usual_s = operation.seconds(params)
       const limit_s = usual_s + operation.margin_s
       const begin = () => program.perform(name, params, limit_s)
       if (skip.includes(name)) untried.set(name, 'left out by --skip')
-      else activities.push({ name, method: 'perform', usual_s, limit_s, prepare: () => prepared(name), begin })
+      else activities.push({ name, method: 'perform', usual_s, limit_s, can_end_early, prepare: () => prepared(name), begin })
     } catch (error) {
       if (!(error instanceof NotTried)) throw error
       untried.set(name, error.message)
@@ -79,6 +89,6 @@ export function movesOf(program: TriedProgram, { name: position, pose }: Positio
   return (['pick', 'place'] as const).map((verb) => {
     const prepare = () => prepared(verb)
     // The service watches the time of a move by itself.
-    return { name: verb, method: verb, usual_s: limit_s, limit_s: limit_s + 10, prepare, begin: () => move(verb) }
+    return { name: verb, method: verb, usual_s: limit_s, limit_s: limit_s + 10, can_end_early: false, prepare, begin: () => move(verb) }
   })
 }

@@ -25,8 +25,8 @@ const mostWords = 2000
 /** The time in which a bench gives up a program that does not describe itself, and one that does not come to the end of `initialize`. */
 const describe_s = 30
 export const initialize_s = 150
-/** A check and a reading are lost after 5 s; the rest is for the turn of the event loop. */
-const answered_s = 6
+/** The limit for answers that move nothing. A bench waits 5 s; the rest is for the turn of the event loop. */
+export const answer_s = 6
 const never = new AbortController().signal
 
 export class TriedProgram {
@@ -162,11 +162,11 @@ export class TriedProgram {
   }
 
   async check(): Promise<void> {
-    await this.within(this.device.check(), 2 * answered_s, 'it has not answered check')
+    await this.within(this.device.check(), 2 * answer_s, 'it has not answered check')
   }
 
   read(name: string): Promise<{ value: number; target: number | null }> {
-    return this.within(this.device.described.read(name), answered_s, `it has not answered the reading ${name}`)
+    return this.within(this.device.described.read(name), answer_s, `it has not answered the reading ${name}`)
   }
 
   async perform(operation: string, params: Record<string, unknown>, deadline_s: number): Promise<unknown> {
@@ -238,7 +238,7 @@ export class TriedProgram {
   /** Words an error for the writer of the program, without the advice for somebody at a bench. */
   sentenceOf(error: unknown): string {
     if (error instanceof LabError && error.code === 'disconnected' && this.#lost) return `the program was lost: ${this.#lost}`
-    return messageOf(error).replace(/(; see to it)?, then initialize$|; see (that|what) .*$/, '')
+    return messageOf(error).replace(/(; see to it)?, then initialize$|; see (that|what|its command) .*$/, '')
   }
 
   #line(): BridgeLine {

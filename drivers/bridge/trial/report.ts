@@ -68,3 +68,27 @@ export class Report {
     this.#show(result)
   }
 }
+
+export function seconds(s: number): string {
+  if (s < 0.1) return `${Math.ceil(s * 1000)} ms`
+  return s < 10 ? `${s.toFixed(2)} s` : `${Math.round(s)} s`
+}
+
+/** Advice for the writer of the program, by the check that failed. */
+export const advice = {
+  describe: 'answer describe with the same description each time, before the instrument is asked anything',
+  check_first: 'the bench asks check from the start: let it return until initialize has opened the port',
+  check: 'let check ask the instrument one question, and answer within 5 s',
+  initialize: 'let initialize open the port and find home, also when it was open before',
+  operation: 'see the method of that name, and what it describes',
+  reading: 'return a finite number, or a pair of it and its target, within 5 s',
+  unknown: 'raise Invalid, or answer with the reason "invalid"',
+  raises: 'answer every exception as an error, and read on',
+  halt: 'let halt return within halt_s beside the operation, and end what the operation waits for; initialize must work after that',
+  restart: 'let halt open the port by itself: a new program gets halt before anything else',
+  beside: 'answer beside the operation: hold a lock for one question to the instrument, never for the operation',
+  end: 'let end return the seconds that are left, and the operation return in an orderly way after that',
+  where: 'answer where with state and gripper',
+  cable: 'pull it while nothing runs and during an operation: check has to notice, and halt and initialize have to work when it is back',
+  output: 'write messages alone to standard output, and everything else to standard error',
+}
