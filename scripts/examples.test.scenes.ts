@@ -40,7 +40,7 @@ export const scenes: Record<string, Scene> = {
         const [, program = ''] = /^```python\n(from benchd_bridge.*?)^```/ms.exec(text)!
         const [, config = ''] = /Write `bench\.json`.*?^```json\n(.*?)^```/ms.exec(text)!
         const bridges = `${shell.folder}/bridges`
-        writeFileSync(`${bridges}/reader.py`, program.replace('sleep(10)', 'sleep(0.01)'))
+        writeFileSync(`${bridges}/reader.py`, program.replace('wait(10)', 'wait(0.01)'))
         writeFileSync(`${bridges}/bench.json`, config.replace('/home/you/bridges', bridges).replace('8521', '0'))
         swap(
           'benchd serve --config bench.json --data-dir data',
@@ -58,6 +58,7 @@ export const scenes: Record<string, Scene> = {
       },
     },
     elsewhere: {
+      'python3 -m unittest': 'src/cli/bridge_examples.test.ts',
       'from benchd_bridge import Bridge': 'src/http/bridges.test.ts',
       'from benchd_bridge import DeviceFailed, Transporter': 'src/http/bridge_transporters.test.ts',
       '    jog_axes = ': 'it is a part of a class: src/http/bridges_by_hand.test.ts',

@@ -99,6 +99,8 @@ const notForThePage: Record<string, string> = {
     'lab demo': atShell,
     sim: atShell,
     replay: atShell,
+    'bridge new': atShell,
+    'bridge try': atShell,
     completion: atShell,
     man: atShell,
     discover: atShell,

@@ -34,7 +34,7 @@ export type Command<Own extends OptionTable = OptionTable> = {
   /** Other names of it. */
   aliases?: readonly string[]
   summary: string
-  /** Names of what stands behind it without dashes; in brackets what may be left out. */
+  /** Names of what stands behind it without dashes; in brackets what may be left out, and with `…` what may stand there several times. */
   operands: readonly string[]
   options: Own
   /** Says what to do instead of --json, for commands in which it makes no sense. */
@@ -138,7 +138,8 @@ export function parse(
     // A variable of the shell that has no value: an address would be made of it that leads elsewhere. Text alone may be empty.
     const empty = operands.find((operand, i) => i < needed && operand !== 'VALUE' && positionals[i] === '')
     if (empty) throw new Error(`${empty} is empty`)
-    if (!values.help && (positionals.length < needed || (positionals.length > operands.length && !stops))) {
+    const most = operands.at(-1)?.includes('…') ? Number.POSITIVE_INFINITY : operands.length
+    if (!values.help && (positionals.length < needed || (positionals.length > most && !stops))) {
       throw new Error(
         positionals.length < needed
           ? `${operands[positionals.length]} is missing`

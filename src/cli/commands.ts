@@ -35,6 +35,7 @@ const sections = {
     ports: () => import('./ports.ts'),
     sim: () => import('./sim.ts'),
     replay: () => import('./replay.ts'),
+    bridge: () => import('./bridge.ts'),
     'safe-off': () => import('./safe_off.ts'),
   },
   Care: {

@@ -175,7 +175,7 @@ withPython('a description that has changed is a fault until somebody accepts it,
 withPython('the reader of the guide works as it stands there', async (t) => {
   const guide = readFileSync(new URL('../../../drivers/README.md', import.meta.url), 'utf8')
   const program = /```python\n([\s\S]*?serve\(\)\n)```/.exec(guide)![1]!
-  const { ask, perform, instrument } = await setup(t, program.replace('sleep(10)', 'sleep(0.01)'))
+  const { ask, perform, instrument } = await setup(t, program.replace('wait(10)', 'wait(0.01)'))
   await until(() => instrument.abilities.knows('read'))
   t.equal((await ask('POST', `${base}/initialize`)).status, 200)
   t.match((await perform('read', { wavelength: 450 })).body, { success: true, data: { absorbance: [0.25, 0.31] } })

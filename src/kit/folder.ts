@@ -1,6 +1,6 @@
 // Private folders and sockets of the service.
 
-import { constants, existsSync, openSync, readdirSync } from 'node:fs'
+import { constants, existsSync, openSync, readdirSync, statSync } from 'node:fs'
 import { access, chmod, chown, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -84,6 +84,11 @@ export async function removeFile(path: string): Promise<void> {
 
 export function exists(path: string): boolean {
   return existsSync(path)
+}
+
+/** Whether there is a file at the path, also through a link. */
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
 /** Changes the owner of a folder, as root. */

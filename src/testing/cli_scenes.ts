@@ -260,6 +260,9 @@ const instrumentScenes: readonly Scene[] = [
   { line: 'sim bioshake --pty', code: 0, out: /^\//, interrupted: true },
   refused('sim bioshake', 2, /--pty/),
   refused('replay $home/none.json --driver bioshake', 3, /none\.json/),
+  said('bridge new balance --type scale --folder $home/bridges', /^wrote .*balance\.py[\s\S]*bridge try balance\.py\n$/),
+  refused('bridge new balance --folder $home/bridges', 5, /balance\.py is there already and stays as it is/),
+  refused('bridge try $home/bridges/none.py', 3, /there is no file .*none\.py; to make one: benchd bridge new NAME/),
   refused('safe-off', 75, /a benchd runs on the data folder/),
 ]
 

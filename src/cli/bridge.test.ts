@@ -1,0 +1,221 @@
+// `benchd bridge new` and `benchd bridge try`: what they write, and which mistakes of a program the checklist finds.
+
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { benchd } from '../testing/cli.ts'
+import { withPython } from '../testing/python.ts'
+
+const python = fileURLToPath(new URL('../../../src/clients/python/', import.meta.url))
+
+/** A reader without mistakes; `more` are methods in place of its own. Each note is a line of the file `log` beside it. */
+const reader = (more: string) => `
+import os, threading, time
+from benchd_bridge import *
+
+def note(word):
+    with open(__file__ + ".log", "a") as log:
+        log.write(word + "\\n")
+
+class Good(Bridge):
+    type = "reader"
+    model = "Example"
+    halted = threading.Event()
+    is_initialized = False
+
+    def initialize(self):
+        print("a library that prints")
+        self.halted.clear()
+        if self.halted.wait(0.1):
+            raise DeviceFailed("it was halted")
+        self.is_initialized = True
+
+    @operation(seconds=2, margin=2)
+    def read(self) -> dict:
+        note("read")
+        if self.halted.wait(0.2):
+            raise DeviceFailed("it was halted")
+        return {"absorbance": 0.25}
+
+    def halt(self):
+        note("halt")
+        self.halted.set()
+
+class Reader(Good):
+    pass
+${more.replaceAll(/^(?=.)/gm, '    ')}
+
+Reader().serve()
+`
+
+/** Tries a program, and returns the exit code and its checks by their names. */
+async function tried(folder: string, program: string, ...words: string[]) {
+  writeFileSync(`${folder}/reader.py`, program)
+  copyFileSync(`${python}benchd_bridge.py`, `${folder}/benchd_bridge.py`)
+  const settings = JSON.stringify({ halt_s: 2 })
+  const { code, stdout, stderr } = await benchd(folder, [
+    ...['bridge', 'try', `${folder}/reader.py`, '--yes', '--json', '--settings', settings],
+    ...words,
+  ])
+  const { checks = [] } = JSON.parse(stdout) as { checks?: { check: string; outcome: string; what: string; stderr?: string }[] }
+  const found = checks.map(({ check, outcome, what }) => `${outcome} ${check}: ${what}`)
+  return { code, found, stderr, checks, notes: () => readFileSync(`${folder}/reader.py.log`, 'utf8').trim().split('\n') }
+}
+
+/** By the mistake: the methods of the program, and what the checklist says. */
+const wrong: Record<string, [methods: string, found: RegExp]> = {
+  'halt never returns': [
+    'def halt(self):\n    time.sleep(4711)',
+    /^fail halt while idle: the program was lost: it has not answered halt within 2 s; let halt return within halt_s/,
+  ],
+  'halt lies: the operation goes on': [
+    '@operation(seconds=8)\ndef read(self) -> None:\n    time.sleep(5)',
+    /^fail halt during read: read goes on 2\.00 s after halt was answered; let halt/,
+  ],
+  'halt waits for the operation': [
+    'lock = threading.Lock()\n@operation(seconds=9)\ndef read(self) -> None:\n    with self.lock:\n        time.sleep(6)\ndef halt(self):\n    with self.lock:\n        pass',
+    /^fail halt during read: the program was lost: it has not answered halt within 2 s/,
+  ],
+  'halt fails in a new program': [
+    'def halt(self):\n    if not self.is_initialized:\n        raise DeviceFailed("the port is not open")\n    self.halted.set()',
+    /^fail killed while idle: the new program: halt fails: the port is not open; let halt open the port by itself/,
+  ],
+  'initialize fails after a halt': [
+    'def initialize(self):\n    if self.halted.is_set():\n        raise DeviceFailed("no home")',
+    /^fail halt while idle: initialize after the halt fails: no home; let halt/,
+  ],
+  'initialize fails': [
+    'def initialize(self):\n    raise DeviceFailed("no instrument is there")',
+    /^fail initialize: no instrument is there; let initialize open/,
+  ],
+  'writes to standard output': [
+    'def initialize(self):\n    os.write(self._out, b"ready\\n")',
+    /^fail initialize: the program was lost: it wrote a line that is no message of JSON-RPC: "ready"/,
+  ],
+  'writes a line that is too long': [
+    '@operation(seconds=2)\ndef read(self) -> str:\n    return "x" * 1100000',
+    /^fail read: the program was lost: it wrote a line of more than 1 MiB/,
+  ],
+  'describes itself otherwise each time': [
+    'def describe(self):\n    self.model += "!"\n    return super().describe()',
+    /^fail describe: it describes itself otherwise when it is asked again; answer describe with the same description each time/,
+  ],
+  'describes itself otherwise in a new program': [
+    'model = str(os.getpid())',
+    /^fail start again: it describes itself otherwise than it did \(model\); answer describe/,
+  ],
+  'describes nonsense': ['def describe(self):\n    return {"protocol": 2}', /^fail describe: its description: .*; answer describe with/],
+  'dies of an exception': [
+    '@operation(seconds=2)\ndef read(self) -> None:\n    print("no licence", file=__import__("sys").stderr)\n    os._exit(3)',
+    /^fail read: the program was lost: it ended with exit status 3; its last words: no licence; see the method/,
+  ],
+  'takes longer than it says': [
+    '@operation(seconds=0.1, margin=0.1)\ndef read(self) -> None:\n    self.halted.wait(9)',
+    /^fail read: read did not end within 0\.2 s, which are its described seconds and its margin; see the method/,
+  ],
+  'check fails before initialize': [
+    'def check(self):\n    if not self.is_initialized:\n        raise OSError("the port is not open")',
+    /^fail check before initialize: .*the port is not open; the bench asks check from the start/,
+  ],
+  'a reading waits for the operation': [
+    'lock = threading.Lock()\n@operation(seconds=9)\ndef read(self) -> None:\n    with self.lock:\n        self.halted.wait(8)\ndef temperature(self):\n    with self.lock:\n        return 20',
+    /^fail questions during read: the program was lost: it has not answered read within 5 s; answer beside the operation/,
+  ],
+  'an early end changes nothing': [
+    '@operation(seconds=5, can_end_early=True)\ndef read(self) -> None:\n    self.halted.wait(4)\ndef end(self, operation_id):\n    return 0',
+    /^fail early end of read: read goes on after end was answered; let end return/,
+  ],
+  'a reading is no number': [
+    'def temperature(self):\n    return "warm"',
+    /^fail reading temperature: its answer to read: value must be a number.*; return a finite number/,
+  ],
+}
+
+withPython('bridge try finds each mistake of a program, and ends with 1', async (t) => {
+  const mistakes = Object.entries(wrong)
+  const folder = t.testdir(Object.fromEntries(mistakes.map((_, i) => [`${i}`, {}])))
+  await Promise.all(
+    mistakes.map(async ([mistake, [methods, expected]], i) => {
+      const { code, found } = await tried(`${folder}/${i}`, reader(methods))
+      t.equal(code, 1, mistake)
+      t.match(
+        found.find((line) => expected.test(line)),
+        expected,
+        `${mistake}:\n${found.join('\n')}`,
+      )
+    }),
+  )
+})
+
+withPython('a program that cannot halt is tried without halts, and one that is halted by its end with that', async (t) => {
+  const unhaltable = await tried(t.testdir({ a: {}, b: {} }), reader('can_halt = False'))
+  t.equal(unhaltable.code, 0, unhaltable.found.join('\n'))
+  t.ok(unhaltable.found.some((line) => line.startsWith('not_tried halt: the program, or its settings, say that nothing ends')))
+  t.notOk(unhaltable.notes().includes('halt'))
+  const killed = await tried(`${t.testdirName}/b`, reader(''), '--settings', '{"halt": "kill"}')
+  t.equal(killed.code, 0, killed.found.join('\n'))
+  t.ok(killed.found.some((line) => /^pass halt during read: halted after .*, and initialized again$/.test(line)))
+  t.notOk(killed.notes().includes('halt'))
+})
+
+withPython('an operation is left out, given values, and ended early', async (t) => {
+  const program = reader(
+    '@operation(seconds=("duration", 1), can_end_early=True, minimum={"duration": 0.1}, maximum={"duration": 9})\ndef shake_it(self, duration: float, label: str) -> None:\n    note(f"shakes {duration} {label}")\n    self.early.clear()\n    self.early.wait(duration)\nearly = threading.Event()\ndef end(self, operation_id):\n    self.early.set()\n    return 0',
+  )
+  const words = ['--with', 'shake_it.duration=1.5', '--with', 'shake_it.label=a=b', '--skip', 'read']
+  const { found, notes } = await tried(t.testdir({}), program, ...words)
+  t.ok(found.includes('not_tried read: left out by --skip'))
+  t.ok(
+    found.some((line) => /^pass early end of shake_it: ended .* later$/.test(line)),
+    found.join('\n'),
+  )
+  t.ok(notes().includes('shakes 1.5 a=b'))
+  t.notOk(notes().includes('read'))
+  const refused = (line: string, stderr: RegExp) =>
+    tried(t.testdirName, program, ...line.split(' ')).then((one) => t.match(one, { code: 2, stderr }))
+  await refused('--with shake_it.speed=3', /shake_it has no parameter speed; it has: duration, label/)
+  await refused('--with shake_it.duration=99', /shake_it: duration must be at most 9, not 99/)
+  await refused('--with shake_it', /--with shake_it is not OPERATION\.PARAMETER=VALUE/)
+  await refused('--skip shake', /the program has no operation shake; it has: read, shake_it/)
+  await refused('--position pad_1=1,2', /--position pad_1=1,2 is not NAME=X,Y,Z/)
+})
+
+withPython('nothing moves before somebody has agreed', async (t) => {
+  const folder = t.testdir({ 'reader.py': reader('') })
+  copyFileSync(`${python}benchd_bridge.py`, `${folder}/benchd_bridge.py`)
+  const { code, stdout, stderr } = await benchd(folder, ['bridge', 'try', `${folder}/reader.py`])
+  t.equal(code, 2)
+  t.match(stdout, /^pass {2}describe .*\npass {2}limits .*\npass {2}start again .*\npass {2}check before initialize .*\n$/)
+  t.match(
+    stderr,
+    /this would move the reader "Example": do, halt and interrupt initialize, read; to have it done without being asked: --yes/,
+  )
+  t.notOk(existsSync(`${folder}/reader.py.log`))
+})
+
+withPython('a program without mistakes passes, and each check has its line', async (t) => {
+  const { code, found, notes } = await tried(t.testdir({}), reader('def temperature(self):\n    return 22.5, 37'))
+  t.equal(code, 0, found.join('\n'))
+  t.same(
+    found.filter((line) => !line.startsWith('pass ')),
+    [
+      'not_tried pulled cable: pull it while nothing runs and during an operation: check has to notice, and halt and initialize have to work when it is back',
+    ],
+  )
+  t.match(found, [/^pass describe: reader "Example" in .*: read, reading temperature$/])
+  for (const check of [
+    'check',
+    'reading temperature',
+    'read',
+    'unknown operation',
+    'wrong parameter',
+    'two halts at once',
+    'halt at the end',
+  ])
+    t.ok(
+      found.some((line) => line.startsWith(`pass ${check}: `)),
+      check,
+    )
+  t.ok(found.some((line) => /^pass halt during read: halted after .*, and initialized again$/.test(line)))
+  t.ok(found.some((line) => /^pass killed during read: the new program halts after .* and is initialized$/.test(line)))
+  t.equal(notes().at(-1), 'halt', 'the instrument is left halted')
+})

@@ -1,0 +1,148 @@
+// `benchd bridge …`: begins the program of a bridge, and tries it without a bench.
+
+import { join, resolve } from 'node:path'
+import { exists, isFile } from '../kit/folder.ts'
+import { bridgeTypes, filesOf, nextSteps } from './bridge_skeleton.ts'
+import { command } from './command.ts'
+import { CliError, exitCodes } from './exit.ts'
+import { decimal } from './numbers.ts'
+import { print } from './table.ts'
+import { colored, mustBeSure, note, yesOption } from './terminal.ts'
+
+type Result = import('../../drivers/bridge/trial/checklist.ts').Result
+type Position = import('../../drivers/bridge/trial/checklist.ts').Position
+
+const bridgeNew = command({
+  name: 'bridge new',
+  summary: 'Write a bridge that runs as it is, with a unit test, for a person to put the instrument in',
+  operands: ['NAME'],
+  options: {
+    type: { type: 'string', value: 'TYPE', help: `Type of the device: ${bridgeTypes.join(', ')}, or another word; default reader` },
+    folder: { type: 'string', value: 'DIR', help: 'Folder of the files; default: the present one' },
+  },
+  example: 'benchd bridge new balance --type scale',
+  async run({ options, operands: [name = ''] }) {
+    const { createSynced } = await import('../kit/durable.ts')
+    const folder = resolve(options.folder ?? '.')
+    const files = await filesOf(name, options.type ?? 'reader')
+    const there = Object.keys(files).find((file) => file !== library && exists(join(folder, file)))
+    if (there)
+      throw new CliError('busy', `${join(folder, there)} is there already and stays as it is; take another name, or another --folder`)
+    const written = Object.keys(files).filter((file) => !exists(join(folder, file)))
+    for (const file of written) await createSynced(join(folder, file), files[file]!, { mode: 0o644, isNew: true })
+    if (options.json) return print(JSON.stringify({ folder, files: written }))
+    print(
+      [`wrote ${written.map((file) => join(folder, file)).join(', ')}`, ...nextSteps(name, options.type ?? 'reader', folder)].join('\n'),
+    )
+  },
+})
+
+const library = 'benchd_bridge.py'
+
+const bridgeTry = command({
+  name: 'bridge try',
+  summary: 'Check the program of a bridge: each operation, and halts and kills during it. The instrument moves',
+  operands: ['FILE', '[ARG…]'],
+  options: {
+    with: {
+      type: 'string',
+      value: 'OP.PARAM=VALUE',
+      multiple: true,
+      help: 'Value of a parameter; default: its default, else the smallest',
+    },
+    skip: { type: 'string', value: 'OP', multiple: true, help: 'Operation to leave out' },
+    position: {
+      type: 'string',
+      value: 'NAME[=X,Y,Z,YAW,PITCH,ROLL]',
+      help: 'For a transporter: where labware stands that it may pick and place; the pose if it goes to teachpoints',
+    },
+    settings: { type: 'string', value: 'JSON', help: 'Settings of the device, as in the configuration' },
+    ...yesOption,
+  },
+  example: 'benchd bridge try balance.py --skip tare --yes',
+  async run({ options, operands }) {
+    const [{ tryBridge }, { settings: Settings }, { checked }, { parseJson }] = await Promise.all([
+      import('../../drivers/bridge/trial/checklist.ts'),
+      import('../../drivers/bridge/bridge.ts'),
+      import('../kit/schema.ts'),
+      import('../kit/json.ts'),
+    ])
+    const interrupted = new AbortController()
+    const interrupt = () => {
+      note('interrupted: the instrument is halted, and the trial ends')
+      interrupted.abort(new CliError('interrupted', 'the trial was interrupted before its end'))
+    }
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt)
+    try {
+      const results = await tryBridge({
+        command: commandOf(operands),
+        settings: checked(Settings, parseJson(options.settings ?? '{}', '--settings'), '--settings'),
+        values: valuesOf(options.with ?? []),
+        skip: options.skip ?? [],
+        position: options.position === undefined ? undefined : positionOf(options.position),
+        confirm: (deed) => mustBeSure(options, deed),
+        show: (result) => {
+          if (!options.json) print(inLines(result))
+        },
+        signal: interrupted.signal,
+      })
+      const counts = countsOf(results)
+      if (options.json) print(JSON.stringify({ command: commandOf(operands), ...counts, checks: results }))
+      else print(summaryOf(counts))
+      return counts.failed > 0 ? exitCodes.failed[0] : exitCodes.ok[0]
+    } finally {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, interrupt)
+    }
+  },
+})
+
+export const commands = [bridgeNew, bridgeTry]
+
+/** Returns the command of the program. It is started in the folder /, as on a bench, so that files are named by their whole paths. */
+function commandOf(words: readonly string[]): string[] {
+  const [first = '', ...rest] = words.map((word) => (isFile(resolve(word)) ? resolve(word) : word))
+  const isHere = isFile(first)
+  if (!isHere && rest.length === 0) throw new CliError('not_found', `there is no file ${first}; to make one: benchd bridge new NAME`)
+  return first.endsWith('.py') ? ['python3', first, ...rest] : [first, ...rest]
+}
+
+function valuesOf(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [, place, value] = /^(\w+\.\w+)=([\s\S]*)$/.exec(text) ?? []
+      if (place === undefined)
+        throw new CliError('usage', `--with ${text} is not OPERATION.PARAMETER=VALUE, for example read.wavelength=450`)
+      return [place, value!]
+    }),
+  )
+}
+
+function positionOf(text: string): Position {
+  const [name = '', coords] = text.split('=')
+  if (coords === undefined) return { name, pose: undefined }
+  const pose = coords.split(',').map(decimal)
+  if (pose.length === 6 && pose.every(Number.isFinite)) return { name, pose }
+  throw new CliError('usage', `--position ${text} is not NAME=X,Y,Z,YAW,PITCH,ROLL, for example pad_1=120,0,50,0,0,0`)
+}
+
+const words = { pass: ['pass', 'green'], note: ['note', 'yellow'], fail: ['FAIL', 'red'], not_tried: ['-   ', 'gray'] } as const
+
+function inLines({ check, outcome, what, stderr }: Result): string {
+  const [word, color] = words[outcome]
+  const said = (stderr ?? '').split('\n').slice(-12)
+  const lines = stderr ? said.map((line) => `\n      | ${line}`).join('') : ''
+  return `${colored(color, word)}  ${check.padEnd(26)}  ${outcome === 'not_tried' ? 'not tried: ' : ''}${what}${lines}`
+}
+
+type Counts = { passed: number; failed: number; not_tried: number }
+
+function countsOf(results: readonly Result[]): Counts {
+  const count = (...outcomes: Result['outcome'][]) => results.filter(({ outcome }) => outcomes.includes(outcome)).length
+  return { passed: count('pass', 'note'), failed: count('fail'), not_tried: count('not_tried') }
+}
+
+function summaryOf({ passed, failed, not_tried }: Counts): string {
+  const seen = 'Only a person sees whether the instrument stands after a halt: watch it.'
+  const counts = `${passed} passed, ${failed} failed, ${not_tried} not tried.`
+  return failed > 0 ? `${counts} Mend the program, and try it again. ${seen}` : `${counts} ${seen}`
+}
