@@ -330,7 +330,7 @@ def _plain(value: Any) -> Any:
 def main(words: List[str]) -> None:
     usage = (
         "usage: python3 benchd_bridge.py pylabrobot BACKEND [NAME=VALUE …] [--type WORD] [--check METHOD] [--seconds METHOD=S …] [--open MM --closed MM]; "
-        "BACKEND is package.module.Class, and a PreciseFlex needs the widths to which its gripper opens and closes"
+        "BACKEND is package.module.Class, and an arm needs the widths to which its gripper opens and closes"
     )
     if not words:
         sys.exit(usage)
@@ -359,10 +359,12 @@ def main(words: List[str]) -> None:
         backend = getattr(importlib.import_module(module), class_)(**given)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         sys.exit(f"{words[0]} cannot be made: {error}; is PyLabRobot installed for {sys.executable}?")
-    if any(each.__name__ == "PreciseFlex" for each in type(backend).__mro__):
-        if set(widths) != {"--open", "--closed"}:
-            sys.exit(usage)
-        importlib.import_module("benchd_bridge_arms").PreciseFlex(backend, widths["--open"], widths["--closed"]).serve()
+    try:
+        arm = importlib.import_module("benchd_bridge_arms").arm_of(backend, widths.get("--open"), widths.get("--closed"))
+    except ValueError as error:
+        sys.exit(f"{words[0]}: {error}")
+    if arm is not None:
+        arm.serve()
     try:
         bridge = pylabrobot_bridge(backend, seconds, type_, check)
     except ValueError as error:

@@ -34,6 +34,7 @@ class Socket:
 class PreciseFlex:
     def __init__(self, host: str, gripper_length: float, gripper_z_offset: float, closed_gripper_position: float, port: int = 10100, timeout: int = 20):
         self.io = Socket(self)
+        self.profile_index = 1
         self.start, self.goal, self.began, self.ends = [0.0] * 4, [0.0] * 4, 0, 0
         self.width, self.holds, self.busy = 80.0, False, 0
     def joints(self):
@@ -48,6 +49,8 @@ class PreciseFlex:
         return {"wherej": " ".join(map(str, self.joints())), "hp": "1", "IsFullyClosed": "-1" if self.width < 62 else "0"}.get(command, "")
     async def setup(self, skip_home: bool = False): await self.io.setup(); note("setup")
     async def set_response_mode(self, mode): note(f"mode {mode}")
+    async def request_profile_speed(self, profile_index: int) -> float: return 50.0
+    async def set_profile_speed(self, profile_index: int, speed_pct: float): note(f"speed {speed_pct:g}")
     async def select_robot(self, robot_number: int): note(f"selects {robot_number}")
     async def request_power_state(self) -> int: return int(await self.send_command("hp"))
     async def is_gripper_closed(self) -> bool: return int(await self.send_command("IsFullyClosed")) == -1
@@ -180,7 +183,7 @@ def obey(line):
     if word == "gripper":
         width = 132 if rest[0] == "1" else 125
         print(line, flush=True)
-    return {"hp": "0 1", "IsFullyClosed": "0 0", "pd": "-2800 unknown"}.get(word if not (word == "hp" and rest) else "", "0")
+    return {"Speed": "0 1 50", "hp": "0 1", "IsFullyClosed": "0 0", "pd": "-2800 unknown"}.get(word if not (word == "hp" and rest) else "", "0")
 async def talk(reader, writer):
     while line := (await reader.readline()).decode().strip() or not reader.at_eof():
         if isinstance(line, str):
