@@ -280,8 +280,9 @@ for widths in ((100, 80), (100, None)):
     try: arm_of(XArm6("192.168.1.113"), *widths)
     except ValueError as error: print(json.dumps(str(error)[:9]))
 print(json.dumps(arm_of(object(), None, None)))`
-  const [command, ...words] = [...python, '-c', code] as [string, ...string[]]
-  const said = execFileSync(command, words, { cwd: folder, encoding: 'utf8' }).trim().split('\n')
+  const said = execFileSync('env', [...python, '-c', code], { cwd: folder, encoding: 'utf8' })
+    .trim()
+    .split('\n')
   t.same(
     said.map((line) => JSON.parse(line)),
     ['jog it back', ['stopped', null, ['gateway', 'access']], '--closed ', 'an arm ne', null],
