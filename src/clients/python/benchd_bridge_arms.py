@@ -387,9 +387,12 @@ class XArm6(_Arm):
         await self.arm.setup()
 
     async def _reconnect(self) -> None:
-        await self.arm.stop()
+        loop = asyncio.get_running_loop()
+        if self.arm._arm is not None:
+            # Nobody waits for the end of the old connection, which may take longer than a stop has.
+            loop.run_in_executor(None, self.arm._arm.disconnect)
         # `setup` would make the arm ready for moves, and a move that is paused would go on.
-        self.arm._arm = await asyncio.get_running_loop().run_in_executor(None, importlib.import_module("xarm.wrapper").XArmAPI, self.arm._ip)
+        self.arm._arm = await loop.run_in_executor(None, importlib.import_module("xarm.wrapper").XArmAPI, self.arm._ip)
 
     async def _stop_motion(self) -> None:
         mine = self._cancel()

@@ -204,7 +204,7 @@ class _Shaking(_Backend):
     _speed = 0.0
 
     async def start_shaking(self, speed: float) -> None:
-        """Shakes at `speed` rpm until `stop_shaking`, or for the longest time that the shaker takes."""
+        """Shakes at `speed` rpm until `stop_shaking`, or for the longest time that the shaker takes. When the instrument refuses to shake, `stop_shaking` raises."""
         await self._end_shaking()
         limits = (await _in_thread(self._capabilities))["limits"]
         longest_s = limits.get("duration", {}).get("max", _LONGEST_S)
