@@ -804,7 +804,7 @@ async def _awaited(method: Callable[..., Any], **params: Any) -> Any:
 
 _USAGE = "python3 benchd_bridge.py pylabrobot CLASS [NAME=VALUE …] [options]"
 _EPILOG = """CLASS is package.module.Class, or a function that makes an object. NAME=VALUE are its parameters, as text or JSON; the value may be a class of
-PyLabRobot, whose own parameters are NAME.PARAMETER=VALUE. A PreciseFlex needs --open and --closed."""
+PyLabRobot, whose own parameters are NAME.PARAMETER=VALUE. An arm needs --open and --closed."""
 
 
 def main(words: List[str]) -> None:
@@ -842,13 +842,9 @@ def main(words: List[str]) -> None:
 
 
 def _bridge_of(device: Any, make: Callable[[], Any], options: Options, given: Any, parser: argparse.ArgumentParser) -> Bridge:
-    if any(each.__name__ == "PreciseFlex" for each in type(device).__mro__):
-        if given.open is None or given.closed is None:
-            parser.error("a PreciseFlex needs the widths to which its gripper opens and closes: --open MM --closed MM")
-        arm: Bridge = importlib.import_module("benchd_bridge_arms").PreciseFlex(device, given.open, given.closed)
-        return arm
     try:
-        return pylabrobot_bridge(make, options, device)
+        arm: Optional[Bridge] = importlib.import_module("benchd_bridge_arms").arm_of(device, given.open, given.closed)
+        return pylabrobot_bridge(make, options, device) if arm is None else arm
     except ValueError as error:
         parser.error(str(error))
 

@@ -34,6 +34,7 @@ class Socket:
 class PreciseFlex:
     def __init__(self, host: str, gripper_length: float, gripper_z_offset: float, closed_gripper_position: float, port: int = 10100, timeout: int = 20):
         self.io = Socket(self)
+        self.profile_index = 1
         self.start, self.goal, self.began, self.ends = [0.0] * 4, [0.0] * 4, 0, 0
         self.width, self.holds, self.busy = 80.0, False, 0
     def joints(self):
@@ -48,6 +49,8 @@ class PreciseFlex:
         return {"wherej": " ".join(map(str, self.joints())), "hp": "1", "IsFullyClosed": "-1" if self.width < 62 else "0"}.get(command, "")
     async def setup(self, skip_home: bool = False): await self.io.setup(); note("setup")
     async def set_response_mode(self, mode): note(f"mode {mode}")
+    async def request_profile_speed(self, profile_index: int) -> float: return 50.0
+    async def set_profile_speed(self, profile_index: int, speed_pct: float): note(f"speed {speed_pct:g}")
     async def select_robot(self, robot_number: int): note(f"selects {robot_number}")
     async def request_power_state(self) -> int: return int(await self.send_command("hp"))
     async def is_gripper_closed(self) -> bool: return int(await self.send_command("IsFullyClosed")) == -1
@@ -155,6 +158,30 @@ withPython('a gripper that closes on nothing fails the pick', async (t) => {
   })
 })
 
+withPython('an arm that a person jogged moves at its usual speed again', async (t) => {
+  const folder = dirname(programFile(t, ''))
+  writeFileSync(`${folder}/stand_in.py`, `TAKES, PLATE = 0.02, True\n${standIn}`)
+  const code = `
+import asyncio, stand_in
+from benchd_bridge_arms import arm_of
+async def main():
+    real = stand_in.PreciseFlex("192.168.0.1", 162, 0, 60)
+    arm = arm_of(real, 132, 125)
+    await arm.home()
+    async def move(position, speed_pct=None): stand_in.note(f"{position} at {speed_pct:g}")
+    real.move_to_joint_position = move
+    await arm.jog("base", 1, 20)
+    await arm.place({}, "gate", {"name": "gate", "coord_type": "joint", "coords": ${JSON.stringify(gate.joints)}, "elbow": None, "access": None, "gateways": []})
+try: asyncio.run(main())
+except Exception as error: print(error)
+try: arm_of(type("PreciseFlex400Backend", (type("PreciseFlexBackend", (), {}),), {})(), 132, 125)
+except ValueError as error: print(error)`
+  const said = execFileSync('python3', ['-c', code], { cwd: folder, encoding: 'utf8' })
+  t.match(said, /it stopped before it came to gate\n.* use pylabrobot\.brooks\.precise_flex\.PreciseFlex\n/)
+  const log = readFileSync(`${folder}/stand_in.py.log`, 'utf8').trim().split('\n')
+  t.same(log, ['setup', '{1: 1.0, 2: 0.0, 3: 0.0, 4: 0.0} at 20', 'speed 50', '{1: 250, 2: 10, 3: 20, 4: 30} at 50'])
+})
+
 const { PYLABROBOT } = process.env
 
 /** The controller as far as PyLabRobot needs it: it moves at once, except to a place where `shoulder` is 99. */
@@ -180,7 +207,7 @@ def obey(line):
     if word == "gripper":
         width = 132 if rest[0] == "1" else 125
         print(line, flush=True)
-    return {"hp": "0 1", "IsFullyClosed": "0 0", "pd": "-2800 unknown"}.get(word if not (word == "hp" and rest) else "", "0")
+    return {"Speed": "0 1 50", "hp": "0 1", "IsFullyClosed": "0 0", "pd": "-2800 unknown"}.get(word if not (word == "hp" and rest) else "", "0")
 async def talk(reader, writer):
     while line := (await reader.readline()).decode().strip() or not reader.at_eof():
         if isinstance(line, str):
@@ -237,7 +264,8 @@ test('PyLabRobot itself moves an arm that is a transporter, and a stop halts it'
 test('PyLabRobot has the methods and the parameters of the stand-in', {
   skip: noPython || (!PYLABROBOT && 'PYLABROBOT names no checkout'),
 }, (t) => {
-  const folder = t.testdir({ 'stand_in.py': `TAKES, PLATE = 0, True\n${standIn}` })
+  const folder = dirname(programFile(t, ''))
+  writeFileSync(`${folder}/stand_in.py`, `TAKES, PLATE = 0, True\n${standIn}`)
   const code = `
 import inspect, json, stand_in
 from pylabrobot.brooks.precise_flex import PreciseFlex
@@ -248,6 +276,10 @@ for mine, theirs in ((stand_in.PreciseFlex, PreciseFlex), (stand_in.Socket, Sock
     for name, method in inspect.getmembers(mine, inspect.iscoroutinefunction):
         real = getattr(theirs, name, None)
         if real is None or not set(inspect.signature(method).parameters) <= set(inspect.signature(real).parameters): wrong.append(name)
+from benchd_bridge_arms import arm_of
+from pylabrobot.legacy.arms.precise_flex import PreciseFlex400Backend
+try: arm_of(PreciseFlex400Backend("127.0.0.1"), 132, 125)
+except ValueError as error: wrong += [] if "use pylabrobot.brooks" in str(error) else [str(error)]
 own = [*inspect.signature(stand_in.PreciseFlex).parameters]
 print(json.dumps([wrong, own == [*inspect.signature(PreciseFlex).parameters][:len(own)], Coordinate(1, 2, 3).z]))`
   const env = { ...process.env, PYTHONPATH: `${folder}:${PYLABROBOT}` }
