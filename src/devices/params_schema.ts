@@ -77,7 +77,7 @@ export type ParamsDescription = v.InferOutput<typeof ParamsDescription>
 /** The `maxLength` of a string that sets none. */
 const usualLength = 1000
 /** The most levels of a parameter: an array of numbers has two. */
-const mostLevels = 6
+const mostLevels = 8
 
 export type ParamsSchema = v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>
 

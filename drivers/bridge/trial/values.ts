@@ -1,7 +1,7 @@
 // The parameters with which an operation of a bridge is tried: those that a person gives, else the defaults, else the smallest.
 
 import type { Description, OwnOperation } from '../../../src/devices/description.ts'
-import { typeOf } from '../../../src/devices/flat_schema.ts'
+import { isNumeric, kindsOf, mayBeNull } from '../../../src/devices/params_schema.ts'
 import { LabError } from '../../../src/errors.ts'
 import { checked } from '../../../src/kit/schema.ts'
 import { NotTried } from './report.ts'
@@ -33,11 +33,14 @@ export function valuesFor(
   return checked(own.params, Object.fromEntries(entries), name) as Record<string, unknown>
 }
 
+/** Returns the value that a word means: JSON where the parameter takes that, else the word as text. */
 function parsed(text: string, property: Property): unknown {
-  const type = typeOf(property)
-  if (text === 'null' && Array.isArray(property.type)) return null
-  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
-  return type === 'string' || text.trim() === '' ? text : Number(text)
+  if (kindsOf(property).every((kind) => kind === 'string') && !(text === 'null' && mayBeNull(property))) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 function within(value: number, { minimum = value, maximum = value }: Property): number {
@@ -47,18 +50,20 @@ function within(value: number, { minimum = value, maximum = value }: Property): 
 function smallest(property: Property, where: string): unknown {
   if (property.enum) return property.enum[0]
   // For a heater this means off.
-  if (Array.isArray(property.type)) return null
-  if (property.type === 'boolean') return false
-  if (property.type === 'string') return ''
+  if (mayBeNull(property)) return null
+  const usual = kindsOf(property).find((kind) => Object.hasOwn(usuals, kind))
+  if (usual) return usuals[usual as keyof typeof usuals]
   if (property.minimum !== undefined) return property.minimum
   throw new NotTried(`${where} has no default and no minimum; give it a value: --with ${where}=VALUE`)
 }
+
+const usuals = { boolean: false, string: '' }
 
 /** Names the numbers without both limits, for which the bench lets anything pass. */
 export function unlimited({ operations }: Description): string[] {
   return Object.entries(operations).flatMap(([name, { params }]) =>
     Object.entries(params?.properties ?? {})
-      .filter(([, property]) => ['number', 'integer'].includes(typeOf(property)) && !property.enum)
+      .filter(([, property]) => isNumeric(property) && !property.enum)
       .filter(([, { minimum, maximum }]) => minimum === undefined || maximum === undefined)
       .map(([param]) => `${name}.${param}`),
   )
