@@ -65,11 +65,11 @@ async function tried(folder: string, program: string, ...words: string[]) {
 const wrong: Record<string, [methods: string, found: RegExp]> = {
   'halt never returns': [
     'def halt(self):\n    time.sleep(4711)',
-    /^fail halt while idle: the program was lost: it has not answered halt within 2 s; let halt return within halt_s/,
+    /^fail halt while idle: the program was lost: it has not answered halt within 2 s; halt has to return within halt_s/,
   ],
   'halt lies: the operation goes on': [
     '@operation(seconds=8)\ndef read(self) -> None:\n    time.sleep(5)',
-    /^fail halt during read: read goes on 2\.00 s after halt was answered; let halt/,
+    /^fail halt during read: read goes on 2\.00 s after halt was answered; halt has to/,
   ],
   'halt waits for the operation': [
     'lock = threading.Lock()\n@operation(seconds=9)\ndef read(self) -> None:\n    with self.lock:\n        time.sleep(6)\ndef halt(self):\n    with self.lock:\n        pass',
@@ -81,7 +81,7 @@ const wrong: Record<string, [methods: string, found: RegExp]> = {
   ],
   'initialize fails after a halt': [
     'def initialize(self):\n    if self.halted.is_set():\n        raise DeviceFailed("no home")',
-    /^fail halt while idle: initialize after the halt fails: no home; let halt/,
+    /^fail halt while idle: initialize after the halt fails: no home; halt has to/,
   ],
   'initialize fails': [
     'def initialize(self):\n    raise DeviceFailed("no instrument is there")',

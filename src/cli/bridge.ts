@@ -73,6 +73,7 @@ const bridgeTry = command({
       interrupted.abort(new CliError('interrupted', 'the trial was interrupted before its end'))
     }
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt)
+    const shown = lines()
     try {
       const results = await tryBridge({
         command: commandOf(operands),
@@ -81,11 +82,9 @@ const bridgeTry = command({
         skip: options.skip ?? [],
         position: options.position === undefined ? undefined : positionOf(options.position),
         confirm: (deed) => mustBeSure(options, deed),
-        show: (result) => {
-          if (!options.json) print(inLines(result))
-        },
+        show: options.json ? () => undefined : shown.add,
         signal: interrupted.signal,
-      })
+      }).finally(shown.end)
       const counts = countsOf(results)
       if (options.json) print(JSON.stringify({ command: commandOf(operands), ...counts, checks: results }))
       else print(summaryOf(counts))
@@ -127,11 +126,28 @@ function positionOf(text: string): Position {
 
 const words = { pass: ['pass', 'green'], note: ['note', 'yellow'], fail: ['FAIL', 'red'], not_tried: ['-   ', 'gray'] } as const
 
+/** Prints each result; checks that follow each other and were not tried for the same reason in one line. */
+function lines() {
+  let waiting: Result | undefined
+  const end = () => {
+    if (waiting) print(inLines(waiting))
+    waiting = undefined
+  }
+  const add = (result: Result) => {
+    const isSame = waiting?.what === result.what && result.outcome === 'not_tried'
+    const check = isSame ? `${waiting!.check}, ${result.check}` : result.check
+    if (!isSame) end()
+    waiting = { ...result, check }
+    if (result.outcome !== 'not_tried') end()
+  }
+  return { add, end }
+}
+
 function inLines({ check, outcome, what, stderr }: Result): string {
   const [word, color] = words[outcome]
   const said = (stderr ?? '').split('\n').slice(-12)
   const lines = stderr ? said.map((line) => `\n      | ${line}`).join('') : ''
-  return `${colored(color, word)}  ${check.padEnd(26)}  ${outcome === 'not_tried' ? 'not tried: ' : ''}${what}${lines}`
+  return `${colored(color, word)}  ${check.padEnd(28)}  ${outcome === 'not_tried' ? 'not tried: ' : ''}${what}${lines}`
 }
 
 type Counts = { passed: number; failed: number; not_tried: number }

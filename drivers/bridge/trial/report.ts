@@ -84,7 +84,7 @@ export const advice = {
   reading: 'return a finite number, or a pair of it and its target, within 5 s',
   unknown: 'raise Invalid, or answer with the reason "invalid"',
   raises: 'answer every exception as an error, and read on',
-  halt: 'let halt return within halt_s beside the operation, and end what the operation waits for; initialize must work after that',
+  halt: 'halt has to return within halt_s while the operation runs, and to end what the operation waits for; initialize has to work after that',
   restart: 'let halt open the port by itself: a new program gets halt before anything else',
   beside: 'answer beside the operation: hold a lock for one question to the instrument, never for the operation',
   end: 'let end return the seconds that are left, and the operation return in an orderly way after that',
