@@ -367,7 +367,9 @@ def operations_of(owner: Any, options: Options, halts: Sequence[str]) -> Tuple[D
         known = _OF_EVERY_BENCH.get(name)
         properties = method.params.schema["properties"]
         is_alike = known is None or (known == set(properties) and all(_is_number(schema) for schema in properties.values()))
-        told = (name if is_alike and name not in _TAKEN else f"backend_{name}").lower()
+        # A shake that the bridge makes of its beginning and its end asks the instrument questions meanwhile.
+        is_made = name == "shake" and _speed_of(owner) is not None
+        told = (name if is_alike and not is_made and name not in _TAKEN else f"backend_{name}").lower()
         if not re.fullmatch(f"[a-z][a-z0-9_]{{0,{_LONGEST_NAME - 1}}}", told):
             others[name] = "its name is too long, or not in small letters"
         elif len(found) == _MOST_OPERATIONS:
@@ -411,8 +413,9 @@ def pylabrobot_bridge(make: Callable[[], Any], options: Options = Options(), dev
     bridge.proposed = [str(halt) for halt in halts] if options.halt is None else []
     for name, needs in unfinished_halts_of(owner).items() if options.halt is None else ():
         print(f"{bridge.model}: {name} may belong to its halt, and needs {', '.join(needs)}: --halt '{name}={{…}}'", file=sys.stderr)
-    bridge.question = options.check or next((name for name in _CHECKS if callable(getattr(owner, name, None)) and not _needs(getattr(owner, name))), None)
-    if bridge.question is None:
+    guessed = [name for name in _CHECKS if callable(getattr(owner, name, None)) and not _needs(getattr(owner, name))]
+    bridge.questions, bridge.is_guessed = [options.check] if options.check else guessed, not options.check
+    if not bridge.questions:
         print(f"{bridge.model}: nothing asks how it is; name a method that moves nothing: --check METHOD", file=sys.stderr)
     return bridge
 
@@ -470,8 +473,7 @@ def _derived(owner: Any, members: Dict[str, Any]) -> Dict[str, Any]:
     if told is not None and callable(getattr(owner, "deactivate", None)) and not _needs(owner.deactivate):
         found["set_temperature"] = _switching_off(members["set_temperature"])
     speed = _speed_of(owner)
-    stop: Any = getattr(owner, "stop_shaking", None)
-    if "shake" not in members and speed is not None and stop is not None and not _needs(stop):
+    if speed is not None:
         name, factor = speed
 
         @operation(seconds=("duration", 10), units={"speed": "rpm", "duration": "s"}, minimum={"speed": 0, "duration": 0})
@@ -495,7 +497,10 @@ def _derived(owner: Any, members: Dict[str, Any]) -> Dict[str, Any]:
 def _speed_of(owner: Any) -> Optional[Tuple[str, float]]:
     """The parameter of `start_shaking` that is its speed, and the factor from rpm; None if it needs something else, or another unit."""
     start = getattr(owner, "start_shaking", None)
-    names = [name for name in ("speed", "rpm", "frequency", "frequency_hz") if start is not None and name in inspect.signature(start).parameters]
+    stop = getattr(owner, "stop_shaking", None)
+    if not callable(start) or not callable(stop) or _needs(stop):
+        return None
+    names = [name for name in ("speed", "rpm", "frequency", "frequency_hz") if name in inspect.signature(start).parameters]
     if not names or set(_needs(start)) - {names[0]}:
         return None
     # The words of the parameter in the docstring count, as far as there are some.
@@ -637,8 +642,9 @@ class _PyLabRobot(Bridge):
     halts: Sequence[Tuple[str, Dict[str, Any]]] = ()
     #: The halts that nobody has accepted.
     proposed: Sequence[str] = ()
-    #: The method that asks the instrument something.
-    question: Optional[str] = None
+    #: The methods that ask the instrument something, the best first, and whether they were guessed by their names.
+    questions: List[str] = []
+    is_guessed = False
     #: Whether `setup` was called since `stop`, and whether it has come to its end.
     is_begun = False
     is_set_up = False
@@ -669,17 +675,20 @@ class _PyLabRobot(Bridge):
         """Asks the instrument something, once more where the first answer is none; without a question, whether its port is there."""
         if not self.is_set_up:
             return
-        if self.question is None:
-            # The property of a port of pyserial asks the kernel, which knows of a cable that was pulled.
-            for port in self.machine.ports:
-                getattr(getattr(port, "_ser", None), "in_waiting", None)
-            return
-        try:
-            await self.ask(self.question)
-        except DeviceFailed:
-            raise
-        except Exception:  # noqa: B902: a library raises what it likes
-            await self.ask(self.question)
+        while self.questions:
+            before = self.machine.written
+            try:
+                return await self.ask(self.questions[0])
+            except DeviceFailed:
+                raise
+            except Exception as error:  # noqa: B902: a library raises what it likes
+                if not self.is_guessed or self.machine.written > before or not self.machine.is_observed:
+                    return await self.ask(self.questions[0])
+                # The class refuses the question by itself: this model has no such part.
+                print(f"{self.questions.pop(0)} asks nothing: {_words(error)}", file=sys.stderr)
+        # The property of a port of pyserial asks the kernel, which knows of a cable that was pulled.
+        for port in self.machine.ports:
+            getattr(getattr(port, "_ser", None), "in_waiting", None)
 
     async def ask(self, name: str) -> Any:
         self._must_not_be_halting()

@@ -1,0 +1,265 @@
+// PyLabRobot's own classes behind a bridge, where `PYLABROBOT` names a checkout: all of them described, and some against its mock server, its simulations and
+// our simulated instruments, whose state is the witness.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { driver as bigbear } from '../../../drivers/bigbear/driver.ts'
+import { driver as bioshake } from '../../../drivers/bioshake/driver.ts'
+import type { AnyDriver } from '../../../drivers/driver.ts'
+import { serveOnPty } from '../../../drivers/serve.ts'
+import { bridgeTo, programFile, until } from '../../testing/bridges.ts'
+import { atTheEnd, openService } from '../../testing/http.ts'
+import { noPython } from '../../testing/python.ts'
+
+const { PYLABROBOT } = process.env
+const top = fileURLToPath(new URL('../../../../', import.meta.url))
+const noSerial = spawnSync('python3', ['-c', 'import serial']).status !== 0 && 'Python has no module serial'
+const noLibrary = noPython || (!PYLABROBOT && 'PYLABROBOT names no checkout')
+
+/** Writes what a simulation prints into a file, since it is all that it does. */
+const printing = `
+import builtins, os
+_print = builtins.print
+def note(*words, **more):
+    with open(os.environ["PRINTED"], "a") as file: file.write(" ".join(map(str, words)) + "\\n")
+    _print(*words, **more)
+builtins.print = note
+`
+
+/** Opens a bench with a device whose program is a class of PyLabRobot. */
+async function bench(t: Test, type: string, words: readonly string[], folder = dirname(programFile(t, ''))) {
+  writeFileSync(`${folder}/sitecustomize.py`, printing)
+  const environment = [`PYTHONPATH=${folder}:${PYLABROBOT}`, `PRINTED=${folder}/printed`]
+  const command = ['env', ...environment, 'python3', `${folder}/benchd_bridge.py`, 'pylabrobot', ...words]
+  const device = { ...bridgeTo(''), type, transport: { kind: 'bridge', command } }
+  const { ask, bench } = await openService(t, { devices: [device] })
+  const instrument = bench.registry.find('reader-1')
+  const call = (operation: string, json: object = {}) => ask('POST', `/api/devices/reader-1/${operation}`, { json })
+  const perform = (operation: string, params: object = {}) => call('perform', { operation, params })
+  const printed = () => (existsSync(`${folder}/printed`) ? readFileSync(`${folder}/printed`, 'utf8').trim().split('\n') : [])
+  await until(() => instrument.info().identity ?? instrument.info().fault)
+  t.equal(instrument.info().fault, null, 'it describes itself')
+  const killed = () => spawnSync('pkill', ['-9', '-f', `${folder}/benchd_bridge.py`])
+  return { call, perform, printed, instrument, killed }
+}
+
+test('every backend and every class of the registry is described, and the page shows that', { skip: noLibrary }, (t) => {
+  const page = readFileSync(`${top}src/clients/python/PYLABROBOT.md`, 'utf8')
+  const [, version, date] = /PyLabRobot (\S+) \((\S+)\)/.exec(page)!
+  const { status, stdout, stderr } = spawnSync('python3', [`${top}scripts/pylabrobot_table.py`, PYLABROBOT!, date!], { encoding: 'utf8' })
+  t.equal(status, 0, stderr)
+  if (readFileSync(`${PYLABROBOT}/pylabrobot/version.txt`, 'utf8').trim() === version) t.equal(stdout, page, 'the page is up to date')
+  t.end()
+})
+
+/** Serves PyLabRobot's mock of a MicroSpin, and tells its state when it is asked. */
+const microspin = `
+import asyncio, json, sys
+from pylabrobot.legacy.centrifuge.highres.mock_server import MicroSpinMockServer
+async def main():
+    server = await MicroSpinMockServer().start()
+    print(json.dumps(server.port), flush=True)
+    loop = asyncio.get_running_loop()
+    while await loop.run_in_executor(None, sys.stdin.readline):
+        state = server.state
+        print(json.dumps({"spinning": state.spinning, "homed": state.homed, "aborted": state.abort_latched}), flush=True)
+asyncio.run(main())
+`
+
+/** A cable to a port of this computer, which can be pulled. */
+async function cable(t: Test, to: number) {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(to, '127.0.0.1')
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => undefined).on('close', () => other.destroy())
+      one.pipe(other)
+    }
+  })
+  const listen = async (port: number) => void (await once(server.listen(port, '127.0.0.1'), 'listening'))
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  const pull = () => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  t.teardown(pull)
+  return { port, pull, plugIn: () => listen(port) }
+}
+
+test('the rotor of a MicroSpin stands after a stop, after an unplug and after a kill of its program', { skip: noLibrary }, async (t) => {
+  const mock = spawn('python3', ['-c', microspin], { env: { ...process.env, PYTHONPATH: PYLABROBOT }, stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => mock.kill('SIGKILL'))
+  const lines = createInterface({ input: mock.stdout })[Symbol.asyncIterator]()
+  const state = async () => {
+    mock.stdin.write('\n')
+    return JSON.parse((await lines.next()).value) as { spinning: boolean; homed: boolean; aborted: boolean }
+  }
+  const { port, pull, plugIn } = await cable(t, JSON.parse((await lines.next()).value))
+  const words = ['pylabrobot.legacy.centrifuge.MicroSpin', 'name=spin', 'host=127.0.0.1', `port=${port}`, '--halt', 'abort']
+  const { call, perform, instrument, killed } = await bench(t, 'centrifuge', words)
+  t.equal((await call('initialize')).status, 200)
+  t.equal((await perform('home')).status, 200)
+  t.equal((await state()).homed, true)
+  t.match(await call('centrifuge', { g: 500, duration: 1 }), { status: 200 })
+  const spin = async () => {
+    t.equal((await call('initialize')).status, 200)
+    t.equal((await perform('clear_button_abort')).status, 200)
+    const spinning = call('centrifuge', { g: 500, duration: 6000 })
+    await until(async () => (await state()).spinning)
+    return spinning
+  }
+
+  let spinning = spin()
+  await until(async () => (await state()).spinning)
+  await call('stop')
+  await until(async () => !(await state()).spinning)
+  t.match(await state(), { aborted: true })
+  t.match((await spinning).body, { success: false })
+  await until(() => !instrument.info().may_still_be_on)
+
+  spinning = spin()
+  await until(async () => (await state()).spinning)
+  pull()
+  t.match(await spinning, { status: 500 })
+  t.equal((await state()).spinning, true)
+  await plugIn()
+  await until(async () => !(await state()).spinning)
+  await until(() => !instrument.info().may_still_be_on)
+
+  spinning = spin()
+  await until(async () => (await state()).spinning)
+  killed()
+  await spinning
+  await until(async () => !(await state()).spinning)
+  await until(async () => (await call('initialize')).status === 200)
+})
+
+for (const { driver, path, words, speed, settings } of [
+  { driver: bioshake, path: 'pylabrobot.qinstruments.BioShake', words: ['supports_shaking=true'], speed: 500, settings: { model: '3000' } },
+  { driver: bigbear, path: 'pylabrobot.big_bear.BigBearOrbitalShaker', words: [], speed: 300, settings: {} },
+] as { driver: AnyDriver; path: string; words: string[]; speed: number; settings: object }[])
+  test(`${path} drives its simulated instrument, which stands after a stop, an unplug and a kill`, {
+    skip: noLibrary || noSerial,
+  }, async (t) => {
+    const folder = dirname(programFile(t, ''))
+    const served = await serveOnPty(driver as never, settings as never, { link: `${folder}/port` })
+    atTheEnd(t).push(() => served.close())
+    const isMoving = () => (served.simulator.world as { moving: boolean }).moving
+    const { call, instrument, killed } = await bench(t, 'shaker', [path, `port=${folder}/port`, ...words, '--halt', 'stop_shaking'], folder)
+    const ready = () => until(async () => (await call('initialize')).status === 200)
+    await ready()
+    t.match(await call('shake', { speed, duration: 0.5 }), { status: 200 })
+    t.equal(isMoving(), false)
+
+    let shaking = call('shake', { speed, duration: 3600 })
+    await until(isMoving)
+    await call('stop')
+    t.match((await shaking).body, { success: false })
+    await until(() => !isMoving() && !instrument.info().may_still_be_on)
+
+    await ready()
+    shaking = call('shake', { speed, duration: 3600 })
+    await until(isMoving)
+    served.setFault('unplug')
+    t.match(await shaking, { status: 500 })
+    t.ok(isMoving())
+    await served.clearFaults()
+    await until(() => !isMoving() && !instrument.info().may_still_be_on)
+
+    await ready()
+    shaking = call('shake', { speed, duration: 3600 })
+    await until(isMoving)
+    killed()
+    await shaking
+    await until(() => !isMoving())
+    await ready()
+  })
+
+const simulations: {
+  path: string
+  type: string
+  words?: string[]
+  operations: [name: string, params?: object][]
+  halts: RegExp[]
+  data?: object
+}[] = [
+  {
+    path: 'pylabrobot.legacy.heating_shaking.HeaterShakerChatterboxBackend',
+    type: 'shaker',
+    words: ['--halt', 'stop_shaking,deactivate'],
+    operations: [
+      ['shake', { speed: 300, duration: 3600 }],
+      ['set_temperature', { temperature: 37 }],
+    ],
+    halts: [/stopping shaking/i, /deactivat/i],
+  },
+  {
+    path: 'pylabrobot.legacy.storage.cytomat.cytomat.CytomatChatterbox',
+    type: 'incubator',
+    words: ['model=C6000', 'port=/dev/null', '--call', 'set_racks={"racks": ["cytomat_rack_9mm_51"]}', '--halt', 'stop_shaking'],
+    operations: [
+      ['shake', { speed: 300, duration: 3600 }],
+      ['take_in_plate', { plate: 'Cor_96_wellplate_360ul_Fb', site: '1/3' }],
+    ],
+    halts: [/cytomat ll:va/],
+  },
+  {
+    path: 'pylabrobot.legacy.thermocycling.ThermocyclerChatterboxBackend',
+    type: 'thermocycler',
+    words: ['--halt', 'deactivate_block,deactivate_lid'],
+    operations: [
+      ['set_block_temperature', { temperature: [95] }],
+      ['run_protocol', { protocol: { stages: [{ steps: [{ temperature: [95], hold_seconds: 30 }], repeats: 2 }] }, block_max_volume: 20 }],
+    ],
+    halts: [/block/i, /lid/i],
+  },
+  {
+    path: 'pylabrobot.legacy.plate_reading.PlateReaderChatterboxBackend',
+    type: 'reader',
+    operations: [
+      ['read_absorbance', { plate: 'Cor_96_wellplate_360ul_Fb', wavelength: 450, wells: 'A1:B2' }],
+      ['read_luminescence', { plate: 'Cor_96_wellplate_360ul_Fb', focal_height: 4.5 }],
+    ],
+    halts: [],
+    data: { luminescence: [Array(12).fill(0)] },
+  },
+  {
+    path: 'pylabrobot.legacy.liquid_handling.backends.hamilton.STAR_chatterbox.STARChatterboxBackend',
+    type: 'liquid_handler',
+    words: ['--call', 'set_deck={"deck": "STARDeck"}', '--halt', 'halt'],
+    operations: [['request_iswap_initialization_status'], ['move_all_channels_in_z_safety']],
+    halts: [/./],
+  },
+]
+
+for (const { path, type, words = [], operations, halts, data } of simulations)
+  test(`${path} is initialized, works, and is halted during each operation`, { skip: noLibrary || noSerial }, async (t) => {
+    const { call, perform, printed, instrument, killed } = await bench(t, type, [path, ...words])
+    const ready = () => until(async () => (await call('initialize')).status === 200)
+    for (const [name, params = {}] of operations) {
+      await ready()
+      const before = printed().length
+      const running = ['shake', 'set_temperature'].includes(name) ? call(name, params) : perform(name, params)
+      await until(() => printed().length > before || instrument.info().operation === null)
+      const stopped = await call('stop')
+      if (halts.length > 0) t.match(stopped.body, { success: true }, `${name} is stopped`)
+      for (const halt of halts) t.match(printed().slice(before).join('\n'), halt, `${name} is halted`)
+      const { body } = await running
+      if (data && operations.at(-1)![0] === name) t.match((body as { data: unknown }).data, data)
+    }
+    await ready()
+    killed()
+    await until(() => instrument.info().fault)
+    await ready()
+  })
