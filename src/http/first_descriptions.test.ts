@@ -106,3 +106,19 @@ test('what an accepted description no longer has is reported, and refused, as af
   const { faults } = (await ask('POST', '/api/system/reload')).body as { faults: object[] }
   t.same(faults, [])
 })
+
+test('a class with a thousand operations is described, and the last of them is used by a workflow', async (t) => {
+  const reader = scriptedBridge(t)
+  const topologies = folderOf(reader.folder)
+  const { ask, bench } = await openService(t, { devices: [reader.device] }, { topologies })
+  const properties = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`wavelength_${i}`, wavelength]))
+  const one = { seconds: 1, params: { properties } }
+  reader.describe({ operations: Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`read_${i}`, one])) })
+  await until(() => bench.registry.find('reader-1').abilities.knows('read_999'))
+  t.equal((await ask('PUT', '/api/workflows/read-it', { json: reads('read-it', 'read_999', { wavelength_19: 450 }) })).status, 201)
+  t.match((await ask('PUT', '/api/workflows/read-it', { json: reads('read-it', 'read_1000', {}) })).body, {
+    detail: /did you mean "read_100"/,
+  })
+  t.equal((await ask('GET', '/api/devices/reader-1/capabilities')).status, 200)
+  t.match((await ask('POST', '/api/devices/reader-1/perform', { json: { operation: 'dance' } })).body, { detail: /and 98\d more/ })
+})
