@@ -16,8 +16,8 @@ type Describing = {
 export function unaccepted(proposed: readonly string[]): string {
   const names = [...new Set(proposed)]
   const listed = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ')
-  const accepted = `add "--halt ${names.join(',')}" to its command in the configuration (or "--halt none" if nothing does)`
-  return `its program proposes to halt it by ${listed}, which nobody has accepted; see that they end all motion and heat, then ${accepted}`
+  const accepted = `add "--halt ${names.join(',')}" to its command in the configuration ("--halt none" if nothing does)`
+  return `its program proposes to halt it by ${listed}, which nobody has accepted; if they end all motion and heat, ${accepted}`
 }
 
 /** Returns the profile of the present description. */
