@@ -1,4 +1,4 @@
-// What the rest of the service sees of a bridge, as its program describes it at each moment.
+// The profile and the abilities of a bridge, as its program describes them at each moment.
 
 import type { Description, OwnOperation } from '../../src/devices/description.ts'
 import type { AnyProfile, Limits, SelfDescribed } from '../../src/devices/device.ts'
