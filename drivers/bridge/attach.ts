@@ -64,20 +64,39 @@ export function attachedBridge(
   return onLine(lineTo(device_id, transport, sockets), { device_id, type, settings, kept })
 }
 
-/** Makes a simulated bridge. `clock` is the instrument's time, `wire` the real time. A `bridge` is simulated by its last description, `described`. */
+/** Makes a simulated bridge. `clock` is the instrument's time, `wire` the real time. A `bridge` is simulated by its present description, `described()`. */
 export function simulatedBridge(
   device: BridgeConfig,
-  { described, clock, wire }: { described: Description | undefined; clock: Clock; wire: Clock },
+  { described, clock, wire }: { described: () => Description | undefined; clock: Clock; wire: Clock },
 ): AttachedBridge & { breakable: Breakable } {
   const { device_id, type } = device
-  const description = device.driver === 'simulated' ? describedBy(device) : described
+  const fixed = device.driver === 'simulated' ? describedBy(device) : undefined
+  const unknown = undescribed(type)
+  const present = () => fixed ?? described()
   const { failures, move_s } = device.driver === 'simulated' ? device.settings : { failures: {}, move_s: usualMove_s }
-  const program = { description: description ?? undescribed(type), failures, move_s }
+  const program = {
+    get description() {
+      return present() ?? unknown
+    },
+    failures,
+    move_s,
+  }
   // The line is practically as fast as a pipe.
   const line = simulatedLine({ simulate: simulateBridge, settings: program, serial: { baud: 1e9 }, clock, wire })
   const its = device.driver === 'bridge' ? device.settings : v.parse(settings, {})
   Object.assign(line, { advice: 'see which faults of its simulation were made' })
-  return { ...onLine(line, { device_id, type, settings: its, kept: inMemory(description) }), breakable: line }
+  return { ...onLine(line, { device_id, type, settings: its, kept: following(present) }), breakable: line }
+}
+
+/** Makes a store whose description is the present one; until there is one, that which was kept. */
+function following(present: () => Description | undefined): KeptDescription {
+  const own = inMemory(undefined)
+  return {
+    get description() {
+      return present() ?? own.description
+    },
+    keep: (description) => own.keep(description),
+  }
 }
 
 /** The description of a program that has never run. */

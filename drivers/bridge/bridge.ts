@@ -32,6 +32,7 @@ import { checked } from '../../src/kit/schema.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
+import { describedOf, profileOf, unaccepted } from './as_described.ts'
 import { OperationFiles } from './files.ts'
 import { halts } from './halts.ts'
 import { JsonRpc } from './json_rpc.ts'
@@ -335,6 +336,8 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
       const { halt, proposed_halt } = kept.description ?? {}
       const isKept = kept.description && isDeepStrictEqual([halt, proposed_halt], [description.halt, description.proposed_halt])
       if (!isKept) kept.keep(description)
+      // One copy in memory: that of a large class has megabytes.
+      else if (this.#told) this.#told = { ...this.#told, description: { ...kept.description!, identity: description.identity } }
       return
     }
     const what = changes.slice(0, 5).join(', ')
@@ -350,49 +353,6 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 }
 
-/** Words why no LIVE run uses a device whose halt is only proposed. */
-function unaccepted(proposed: readonly string[]): string {
-  const names = [...new Set(proposed)]
-  const listed = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ')
-  const accepted = `add "--halt ${names.join(',')}" to its command in the configuration (or "--halt none" if nothing does)`
-  return `its program proposes to halt it by ${listed}, which nobody has accepted; see that they end all motion and heat, then ${accepted}`
-}
-
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
 type Known = { description: Description | undefined; operations: ReadonlyMap<string, OwnOperation>; limits: Limits }
-
-type Describing = Pick<Bridge, 'operations' | 'limits' | 'description' | 'uninterruptible' | 'jog' | 'free_drive'>
-
-function profileOf(bridge: Describing): AnyProfile {
-  return {
-    get model() {
-      return bridge.description?.model ?? 'unknown'
-    },
-    get limits() {
-      return bridge.limits
-    },
-    get features() {
-      return bridge.uninterruptible ? { uninterruptible: true } : {}
-    },
-    get ends_early() {
-      const held = (['jog', 'free_drive'] as const).filter((name) => bridge[name])
-      return [...held, ...[...bridge.operations].flatMap(([name, { can_end_early }]) => (can_end_early ? [name] : []))]
-    },
-  }
-}
-
-function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | 'perform' | 'read' | 'fetching'>): SelfDescribed {
-  return {
-    ...calls,
-    get operations() {
-      return bridge.operations
-    },
-    get isKnown() {
-      return bridge.description !== undefined
-    },
-    get readings() {
-      return bridge.description?.readings ?? {}
-    },
-  }
-}

@@ -109,6 +109,19 @@ test('what a program may write has bounds, and so has a question', async (t) => 
   await Promise.all([lost, longest])
 })
 
+test('a description may be longer than any other line, while it is awaited', async (t) => {
+  const { rpc, given_up, say } = opened()
+  const described = rpc.request('describe', undefined)
+  const text = 'x'.repeat(2 * 1024 * 1024)
+  say(`${JSON.stringify({ id: 1, result: text })}\n`)
+  t.equal(await described, text)
+  t.same(given_up, [])
+  const lost = t.rejects(rpc.request('check', undefined), { code: 'disconnected' })
+  say(`${JSON.stringify({ id: 2, result: text })}\n`)
+  t.same(given_up, ['it wrote a line of more than 1 MiB'])
+  await lost
+})
+
 test('a message may be 32 levels deep, and no deeper', async (t) => {
   const { rpc, given_up, say } = opened()
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)

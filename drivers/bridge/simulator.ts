@@ -7,7 +7,7 @@ import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../tra
 import { WithMount } from '../with_mount.ts'
 
 type SimulatedProgram = {
-  description: Description
+  readonly description: Description
   /** Keyed by operation: the share of failures, from 0 to 1. */
   failures: Readonly<Record<string, number>>
   /** The duration of a pick and of a place, s. */
@@ -23,7 +23,7 @@ type Question = { id: number; method: string; params?: Record<string, unknown> }
 type Running = { id: number; operation: string; operation_id: unknown; ends: number; cancel(): void }
 
 class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> implements Simulator {
-  readonly #operations = ownOperations(this.at.settings.description)
+  #known: { description: Description; operations: ReadonlyMap<string, OwnOperation> } | undefined
   readonly #faults = new Set<MechanicalFault>()
   #input = ''
   #running: Running | undefined
@@ -40,6 +40,13 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
       heating: this.#target !== null || leaves === 'heat',
       ...(isCarrier && { gripper: this.#gripper }),
     }
+  }
+
+  /** The operations of the present description, which may change while a simulated bench is open. */
+  get #operations(): ReadonlyMap<string, OwnOperation> {
+    const { description } = this.at.settings
+    if (this.#known?.description !== description) this.#known = { description, operations: ownOperations(description) }
+    return this.#known.operations
   }
 
   get isCarrier(): boolean {

@@ -155,7 +155,7 @@ function onSimulatedBridge(
   device: BridgeDevice,
   { time_scale, clock, descriptions }: Pick<Rehearsing, 'time_scale' | 'clock' | 'descriptions'>,
 ) {
-  const described = descriptions?.get(device.device_id)
+  const described = () => descriptions?.get(device.device_id)
   const made = simulatedBridge(device, { described, clock: scaled(clock, time_scale), wire: clock })
   const simulation = new Simulation(made.breakable, clock)
   return { ...common(device), type: device.type, simulated: true, time_scale, driven: drivenBridge(made), simulation }

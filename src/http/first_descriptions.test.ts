@@ -106,3 +106,51 @@ test('what an accepted description no longer has is reported, and refused, as af
   const { faults } = (await ask('POST', '/api/system/reload')).body as { faults: object[] }
   t.same(faults, [])
 })
+
+test('a class with a thousand operations is described, and the last of them is used by a workflow', async (t) => {
+  const reader = scriptedBridge(t)
+  const topologies = folderOf(reader.folder)
+  const { ask, bench } = await openService(t, { devices: [reader.device] }, { topologies })
+  const properties = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`wavelength_${i}`, wavelength]))
+  const one = { seconds: 1, params: { properties } }
+  reader.describe({ operations: Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`read_${i}`, one])) })
+  await until(() => bench.registry.find('reader-1').abilities.knows('read_999'))
+  t.equal((await ask('PUT', '/api/workflows/read-it', { json: reads('read-it', 'read_999', { wavelength_19: 450 }) })).status, 201)
+  t.match((await ask('PUT', '/api/workflows/read-it', { json: reads('read-it', 'read_1000', {}) })).body, {
+    detail: /did you mean "read_100"/,
+  })
+  t.equal((await ask('GET', '/api/devices/reader-1/capabilities')).status, 200)
+  t.match((await ask('POST', '/api/devices/reader-1/perform', { json: { operation: 'dance' } })).body, { detail: /and 98\d more/ })
+})
+
+test('a bench of simulators that is open already follows a description that changes', async (t) => {
+  const reader = scriptedBridge(t, { operations: { read } })
+  const arm = scriptedBridge(t, { points: 'own' }, { device_id: 'arm-9', type: 'transporter' })
+  const topologies = folderOf(reader.folder)
+  const { ask, bench } = await openService(t, { devices: [reader.device, arm.device] }, { topologies })
+  await until(() => bench.registry.find('reader-1').abilities.knows('read') && bench.registry.find('arm-9').abilities.knowsPositions)
+  await ask('POST', '/api/topology/load', { json: { name: 'read' } })
+  const waits = workflowOf('waits', { plate: { ...standing('pad'), steps: [{ wait_for: 'never' }] } }, { topology: 'read' })
+  await ask('PUT', '/api/workflows/waits', { json: waits })
+  const submit = async (workflow: string) => {
+    const { body } = await ask('POST', '/api/submissions', { json: { workflow, run_mode: 'DEVICE_SIM' } })
+    return bench.runs.runtime.runs.get((body as { execution_id: string }).execution_id)!
+  }
+  const open = await submit('waits')
+  reader.describe({ operations: { read, scan: read } })
+  await ask('POST', '/api/devices/reader-1/initialize')
+  await ask('POST', '/api/devices/reader-1/accept')
+  const other = workflowOf(
+    'scan-it',
+    { plate: { ...byHand('nest'), steps: [{ method: 'scan_it' }] } },
+    { topology: 'read', methods: { scan_it: [{ do: 'scan', on: 'reader-1', with: { wavelength: 450 } }] } },
+  )
+  t.equal((await ask('PUT', '/api/workflows/scan-it', { json: other })).status, 201)
+  const scan = await submit('scan-it')
+  const incidents = async () =>
+    ((await ask('GET', `/api/incidents?execution_id=${scan.execution_id}`)).body as { incidents: object[] }).incidents
+  await until(async () => scan.isOver || (await incidents()).length > 0)
+  t.same(await incidents(), [])
+  t.match((await ask('GET', `/api/executions/${scan.execution_id}`)).body, { status: 'COMPLETED' })
+  await ask('POST', `/api/executions/${open.execution_id}/abort`, { json: {} })
+})

@@ -4,7 +4,8 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Operations } from '../clients/ts/api.ts'
-import { type Field, mistakeIn, stepped } from './forms.ts'
+import type { Field } from './fields.ts'
+import { stepped } from './forms.ts'
 import { type Decision, requestOf } from './need.ts'
 import { bench, refusal, send } from './store.tsx'
 
@@ -184,6 +185,17 @@ export function Form({ fields, submit, prefix, onSend, why, extra, of }: FormPro
       </div>
     </form>
   )
+}
+
+/** Returns the mistake in what is typed into a field of several parts; undefined without one, and while the field is empty. */
+function mistakeIn({ parse }: Field, text: string): string | undefined {
+  if (!parse || text.trim() === '') return undefined
+  try {
+    void parse(text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
 }
 
 type InputProps = { field: Field; id: string; value: string; onChange: (value: string) => void }

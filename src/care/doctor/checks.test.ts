@@ -115,7 +115,7 @@ test('the program of a bridge that is not there is named, and no other argument'
 })
 
 test('a bridge that no LIVE run may use is told with what to do', async (t) => {
-  const unfit = 'its program proposes to halt it by abort, which nobody has accepted; see that they end all heat, then add "--halt abort"'
+  const unfit = 'its program proposes to halt it by abort, which nobody has accepted; if it ends all heat, add "--halt abort"'
   const seen: ServiceView = {
     is: 'answering',
     get: async <Answer>(path: string) => ({ unfit: path.endsWith('/reader-1') ? unfit : null }) as Answer,
@@ -128,7 +128,7 @@ test('a bridge that no LIVE run may use is told with what to do', async (t) => {
     {
       level: 'WARN',
       finding: 'reader-1: no LIVE run may use it: its program proposes to halt it by abort, which nobody has accepted',
-      fix: 'see that they end all heat, then add "--halt abort"',
+      fix: 'if it ends all heat, add "--halt abort"',
     },
   ])
 })

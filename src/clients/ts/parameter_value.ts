@@ -1,7 +1,5 @@
 // Parses the typed value of a parameter, at the shell or on the page, by the JSON Schema that describes it.
 
-import { variableValue } from './variable_value.ts'
-
 /** The parts of a JSON Schema by which a text is understood. */
 export type TypedSchema = { type?: string | string[]; enum?: unknown[]; items?: TypedSchema }
 
@@ -59,11 +57,10 @@ function listIn(text: string, { type, items }: TypedSchema): unknown {
   if (text === '' || (items && typesOf(items).some((one) => one === 'array' || one === 'object'))) return undefined
   // Beside other types a single word is no list.
   if (Array.isArray(type) && type.some((one) => one !== 'array' && one !== 'null') && !text.includes(',')) return undefined
-  return text.split(',').map((part, i) => itemIn(part.trim(), items, i))
+  return text.split(',').map((part, i) => itemIn(part.trim(), items ?? {}, i))
 }
 
-function itemIn(text: string, items: TypedSchema | undefined, i: number): unknown {
-  if (!items) return variableValue(text)
+function itemIn(text: string, items: TypedSchema, i: number): unknown {
   try {
     return parameterValue(text, items)
   } catch (error) {

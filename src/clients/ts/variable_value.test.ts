@@ -8,6 +8,18 @@ test('the type of a variable decides what its text stands for', async (t) => {
   t.same([variableValue('fast', 'number'), variableValue('1', 'boolean')], ['fast', '1'])
 })
 
+test('an array is typed as JSON, or as a list with commas', async (t) => {
+  t.same(
+    [variableValue('["A1","B2"]', 'array'), variableValue('A1, B2', 'array'), variableValue('1,2', 'array')],
+    [
+      ['A1', 'B2'],
+      ['A1', 'B2'],
+      [1, 2],
+    ],
+  )
+  t.same([variableValue('A1', 'array'), variableValue('[1', 'array'), variableValue('{"rows":8}', 'object')], [['A1'], '[1', { rows: 8 }])
+})
+
 test('without a type, text that reads as JSON stands for that', async (t) => {
   t.same([variableValue('5'), variableValue('true'), variableValue('[1]')], [5, true, [1]])
 })

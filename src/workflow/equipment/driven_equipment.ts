@@ -245,7 +245,6 @@ export class DrivenEquipment implements Equipment {
   }
 
   async #initialize(instrument: Instrument, signal: AbortSignal): Promise<OperationResult> {
-    mustBeFit(instrument)
     if (!this.#forgives) instrument.condition.mustNotBeLatched()
     return this.#tell(instrument, 'initialize', {}, signal)
   }
@@ -266,6 +265,7 @@ export class DrivenEquipment implements Equipment {
     params: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ): Promise<OperationResult> {
+    mustBeFit(instrument)
     return this.#untilAborted(instrument, signal, (begun) => instrument.perform(name, params, { begun }))
   }
 

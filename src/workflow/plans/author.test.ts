@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { topologyWith } from '../../testing/plans.ts'
-import { type Doing, workflow } from './author.ts'
+import { type Doing, type Given, workflow } from './author.ts'
 import { compileWorkflow } from './compile.ts'
 
 /** Never called: what the types know of a context. */
@@ -94,4 +94,17 @@ test('the types know the names of a document; what is written with them is what 
   workflow({ ...document, threads: { plate: { ...thread, steps: [{ branch: 'x', cases: { y: [{ method: 'shak_it' }] } }] } } })
   // @ts-expect-error nobody knows this step
   workflow({ ...document, threads: { plate: { ...thread, steps: [{ mehtod: 'shake_it' }] } } })
+})
+
+test('a value may be an array or an object, with variables inside', (t) => {
+  const values: Record<string, Given<'speed'>> = {
+    wells: ['A1', { variable: 'speed' }],
+    plate: { name: 'x', rows: [{ variable: 'speed' }] },
+    // @ts-expect-error there is no such variable
+    wrong: [{ variable: 'sped' }],
+    // @ts-expect-error there is no such variable
+    deep: { name: { variable: 'sped' } },
+  }
+  t.ok(values)
+  t.end()
 })
