@@ -253,9 +253,9 @@ class CLASS(Bridge):
     model = "Example"
 ${base}
     def initialize(self):                # a person or a run calls it; never before a halt has succeeded
+        self.halted.clear()              # first of all: a halt that comes meanwhile counts
         with self.lock:
             self.connect()
-        self.halted.clear()
         self.do("home", 0.1)
 ${check}${methods.join('')}${reading}${halt}`
   const tests = its.map(
@@ -334,9 +334,9 @@ class CLASS(Transporter):
     gripper = "empty"
 ${base}
     def home(self):                      # called by initialize: by a person or a run, never before a halt has succeeded
+        self.halted.clear()              # first of all: a halt that comes meanwhile counts
         with self.lock:
             self.connect()
-        self.halted.clear()
         self.do("home", 0.1)
         self.is_homed = True
 ${check}
