@@ -2,6 +2,7 @@
 
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
 import { benchd } from '../testing/cli.ts'
 import { withPython } from '../testing/python.ts'
 
@@ -218,4 +219,57 @@ withPython('a program without mistakes passes, and each check has its line', asy
   t.ok(found.some((line) => /^pass halt during read: halted after .*, and initialized again$/.test(line)))
   t.ok(found.some((line) => /^pass killed during read: the new program halts after .* and is initialized$/.test(line)))
   t.equal(notes().at(-1), 'halt', 'the instrument is left halted')
+})
+
+/** A bridge in another language, from the table of the guide. `unknown` is the reason with which it refuses what it does not know. */
+const inJavaScript = (unknown: string) => `
+import { createInterface } from 'node:readline'
+const description = { protocol: 1, type: 'pump', model: 'Example', operations: { pump: { seconds: 1, params: { properties: { volume: { type: 'number', minimum: 1, maximum: 9 } }, required: ['volume'] } } } }
+let end
+const work = (ms) => new Promise((resolve, reject) => {
+  const timer = setTimeout(resolve, ms)
+  end = () => { clearTimeout(timer); reject(Object.assign(new Error('it was halted'), { reason: 'device_failed' })) }
+})
+const methods = {
+  describe: () => description,
+  initialize: () => work(100),
+  check: () => ({}),
+  halt: () => { end?.() },
+  perform: ({ operation, params }) => {
+    if (operation !== 'pump' || !(params.volume >= 1)) throw Object.assign(new Error('there is no such operation'), { reason: '${unknown}' })
+    return work(300)
+  },
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line)
+  const say = (answer) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer }) + '\\n')
+  const refuse = ({ message, reason }) => say({ error: { code: -32000, message, data: { reason } } })
+  new Promise((resolve) => resolve(methods[method](params))).then((result) => say({ result: result ?? {} }), refuse)
+}
+process.exit()
+`
+
+test('a bridge in another language is tried like one in Python', async (t) => {
+  for (const [unknown, code] of [
+    ['invalid', 0],
+    ['device_failed', 1],
+  ] as const) {
+    const folder = t.testdir({ 'pump.mjs': inJavaScript(unknown) })
+    const outcome = await benchd(folder, ['bridge', 'try', '--yes', '--', process.execPath, `${folder}/pump.mjs`])
+    t.equal(outcome.code, code, outcome.stdout)
+    t.match(outcome.stdout, /pass {2}halt during pump .*\npass {2}killed while idle /)
+    if (code === 1)
+      t.match(outcome.stdout, /FAIL {2}unknown operation {2,}it is answered as a fault of the instrument; raise Invalid, or answer/)
+  }
+})
+
+test('a file that is not there, and a program that cannot be started, are named', async (t) => {
+  const home = t.testdir({})
+  t.match(await benchd(home, ['bridge', 'try', `${home}/none.py`]), {
+    code: 3,
+    stderr: /there is no file .*none\.py; to make one: benchd bridge new NAME/,
+  })
+  const { code, stdout } = await benchd(home, ['bridge', 'try', '--', 'no-such-program', 'x'])
+  t.equal(code, 1)
+  t.match(stdout, /^FAIL {2}describe +the program cannot be started: spawn no-such-program ENOENT; .*\n- {5}everything else +not tried: /)
 })
