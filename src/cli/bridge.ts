@@ -51,6 +51,7 @@ const bridgeTry = command({
       help: 'Value of a parameter; default: its default, else the smallest',
     },
     skip: { type: 'string', value: 'OP', multiple: true, help: 'Operation to leave out' },
+    only: { type: 'string', value: 'OP', multiple: true, help: 'Operation to try; default: all' },
     position: {
       type: 'string',
       value: 'NAME[=X,Y,Z,YAW,PITCH,ROLL]',
@@ -80,6 +81,7 @@ const bridgeTry = command({
         settings: checked(Settings, parseJson(options.settings ?? '{}', '--settings'), '--settings'),
         values: valuesOf(options.with ?? []),
         skip: options.skip ?? [],
+        only: options.only ?? [],
         position: options.position === undefined ? undefined : positionOf(options.position),
         confirm: (deed) => mustBeSure(options, deed),
         show: options.json ? () => undefined : shown.add,

@@ -1,7 +1,7 @@
 // The checklist for the program of a bridge: the conformance suite of the drivers in small, in real time and with one program.
 
 import type { Settings } from '../bridge.ts'
-import { type Activity, initializing, movesOf, operationsOf, type Position } from './activities.ts'
+import { type Activity, type Choice, initializing, movesOf, operationsOf, type Position } from './activities.ts'
 import { answers, does, reads, ready, refuses } from './checks.ts'
 import { interrupts } from './interruptions.ts'
 import { answer_s, TriedProgram } from './program.ts'
@@ -11,13 +11,9 @@ import { unlimited } from './values.ts'
 export type { Position } from './activities.ts'
 export type { Result } from './report.ts'
 
-export type Trial = {
+export type Trial = Choice & {
   command: readonly string[]
   settings: Settings
-  /** Values of parameters, by `OPERATION.PARAMETER`. */
-  values: Readonly<Record<string, string>>
-  /** Operations that are left out. */
-  skip: readonly string[]
   /** For a transporter: the position from which it picks and where it places. */
   position: Position | undefined
   /** Called before anything moves, with what will be done. Rejects if nobody wants that. */
@@ -62,7 +58,7 @@ type Tried = { program: TriedProgram; report: Report; trial: Trial }
 async function tryProgram(tried: Tried): Promise<void> {
   const { program, report, trial } = tried
   if (!(await describes(tried))) return report.notTried('everything else', 'the program has not described itself')
-  const { activities, untried } = operationsOf(program, trial.values, trial.skip)
+  const { activities, untried } = operationsOf(program, trial)
   const { description } = program
   const starts = async () => {
     await program.start()
@@ -152,5 +148,5 @@ async function movesOfTransporter({ program, report, trial }: Tried): Promise<Ac
 
 function longestOf(program: TriedProgram): string {
   const kib = Math.ceil(Math.max(program.longest, program.isOpen ? program.wire.longest : 0) / 1024)
-  return `nothing but messages; the longest line has ${kib} KiB, and may have 1024`
+  return `nothing but messages; the longest line has ${kib} KiB`
 }

@@ -1,13 +1,24 @@
 // The parameters with which an operation of a bridge is tried: those that a person gives, else the defaults, else the smallest.
 
 import type { Description, OwnOperation } from '../../../src/devices/description.ts'
-import { typeOf } from '../../../src/devices/flat_schema.ts'
 import { LabError } from '../../../src/errors.ts'
 import { checked } from '../../../src/kit/schema.ts'
 import { NotTried } from './report.ts'
 
 type Described = Description['operations'][string]
-type Property = NonNullable<NonNullable<Described['params']>['properties']>[string]
+
+/** The keywords of JSON Schema by which a value is found. */
+type Property = {
+  type: string | readonly string[]
+  enum?: readonly unknown[] | undefined
+  minimum?: number | undefined
+  maximum?: number | undefined
+  items?: unknown
+  minItems?: number | undefined
+  properties?: unknown
+  required?: readonly string[] | undefined
+  default?: unknown
+}
 
 /** The parameter that is the duration of an operation gets as many seconds, as far as it may. */
 const short_s = 2
@@ -15,12 +26,13 @@ const short_s = 2
 /** Returns the parameters. Throws `invalid` for a given value that the operation does not take, and `NotTried` if one has to be given. */
 export function valuesFor(
   name: string,
-  described: Described,
-  own: OwnOperation,
+  { params, seconds }: Pick<Described, 'params' | 'seconds'>,
+  own: Pick<OwnOperation, 'params'>,
   given: Readonly<Record<string, string>>,
 ): Record<string, unknown> {
-  const { properties = {}, required = [] } = described.params ?? {}
-  const duration = typeof described.seconds === 'number' ? undefined : described.seconds.param
+  const { required = [] } = params
+  const properties: Readonly<Record<string, Property>> = params.properties
+  const duration = typeof seconds === 'number' ? undefined : seconds.param
   const unknown = Object.keys(given).find((param) => !Object.hasOwn(properties, param))
   if (unknown) throw new LabError('invalid', `${name} has no parameter ${unknown}; it has: ${Object.keys(properties).join(', ') || 'none'}`)
   const entries = Object.entries(properties).flatMap(([param, property]): [string, unknown][] => {
@@ -33,23 +45,42 @@ export function valuesFor(
   return checked(own.params, Object.fromEntries(entries), name) as Record<string, unknown>
 }
 
-function parsed(text: string, property: Property): unknown {
-  const type = typeOf(property)
-  if (text === 'null' && Array.isArray(property.type)) return null
-  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
-  return type === 'string' || text.trim() === '' ? text : Number(text)
+/** Returns the types of a parameter without `null`. */
+function kindsOf({ type }: Property): readonly string[] {
+  return [type].flat().filter((kind) => kind !== 'null')
 }
 
-function within(value: number, { minimum = value, maximum = value }: Property): number {
+function isNumeric(property: Property): boolean {
+  return kindsOf(property).every((kind) => kind === 'number' || kind === 'integer')
+}
+
+/** Parses what a person has typed: JSON, or text where the parameter is one. What fits nothing is refused later, by its name. */
+function parsed(text: string, property: Property): unknown {
+  if (kindsOf(property).join() === 'string') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function within(value: number, { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Property): number {
   return Math.min(Math.max(value, minimum), maximum)
 }
 
 function smallest(property: Property, where: string): unknown {
+  const [kind] = kindsOf(property)
+  if (property.default !== undefined) return property.default
   if (property.enum) return property.enum[0]
   // For a heater this means off.
-  if (Array.isArray(property.type)) return null
-  if (property.type === 'boolean') return false
-  if (property.type === 'string') return ''
+  if ([property.type].flat().includes('null')) return null
+  if (kind === 'boolean') return false
+  if (kind === 'string') return ''
+  if (kind === 'array') return Array.from({ length: property.minItems ?? 0 }, () => smallest(property.items as Property, where))
+  if (kind === 'object') {
+    const members = (property.properties ?? {}) as Record<string, Property>
+    return Object.fromEntries((property.required ?? []).map((name) => [name, smallest(members[name]!, where)]))
+  }
   if (property.minimum !== undefined) return property.minimum
   throw new NotTried(`${where} has no default and no minimum; give it a value: --with ${where}=VALUE`)
 }
@@ -57,8 +88,8 @@ function smallest(property: Property, where: string): unknown {
 /** Names the numbers without both limits, for which the bench lets anything pass. */
 export function unlimited({ operations }: Description): string[] {
   return Object.entries(operations).flatMap(([name, { params }]) =>
-    Object.entries(params?.properties ?? {})
-      .filter(([, property]) => ['number', 'integer'].includes(typeOf(property)) && !property.enum)
+    Object.entries<Property>(params.properties)
+      .filter(([, property]) => isNumeric(property) && !property.enum)
       .filter(([, { minimum, maximum }]) => minimum === undefined || maximum === undefined)
       .map(([param]) => `${name}.${param}`),
   )
