@@ -181,6 +181,16 @@ withPython('an operation is left out, given values, and ended early', async (t) 
   await refused('--position pad_1=1,2', /--position pad_1=1,2 is not NAME=X,Y,Z/)
 })
 
+withPython('of many operations a few are named', async (t) => {
+  const many = Array.from({ length: 40 }, (_, i) => `@operation(seconds=1)\ndef op_${i}(self) -> None:\n    pass`).join('\n')
+  const folder = t.testdir({ 'reader.py': reader(many) })
+  copyFileSync(`${python}benchd_bridge.py`, `${folder}/benchd_bridge.py`)
+  const { code, stdout } = await benchd(folder, ['bridge', 'try', `${folder}/reader.py`, '--yes', '--only', 'read'])
+  t.equal(code, 0, stdout)
+  t.match(stdout, /^pass {2}describe .*: op_0, op_1, .*, and 21 more\n/)
+  t.match(stdout, /\n- {5}op_0, op_1, .*, and 20 more +not tried: left out by --only\n/)
+})
+
 withPython('nothing moves before somebody has agreed', async (t) => {
   const folder = t.testdir({ 'reader.py': reader('') })
   copyFileSync(`${python}benchd_bridge.py`, `${folder}/benchd_bridge.py`)

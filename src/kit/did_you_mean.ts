@@ -1,6 +1,7 @@
 // Suggests the intended word.
 
-const mostListed = 20
+import { fewOf } from './few_of.ts'
+
 /** The shortest beginning that counts as a match. */
 const shortestBeginning = 3
 
@@ -12,8 +13,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
 
 /** Returns the suggestion with the known or listed words, as far as they fit into a sentence. */
 export function didYouMeanAmong(word: string, known: readonly string[], listed = known): string {
-  const more = listed.length > mostListed ? `, and ${listed.length - mostListed} more` : ''
-  const list = listed.length === 0 ? '' : `; there is: ${listed.slice(0, mostListed).join(', ')}${more}`
+  const list = listed.length === 0 ? '' : `; there is: ${fewOf(listed)}`
   return `${didYouMean(word, known)}${list}`
 }
 
