@@ -2,6 +2,7 @@
 
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
 import { benchd } from '../testing/cli.ts'
 import { withPython } from '../testing/python.ts'
 
@@ -175,8 +176,19 @@ withPython('an operation is left out, given values, and ended early', async (t) 
   await refused('--with shake_it.speed=3', /shake_it has no parameter speed; it has: duration, label/)
   await refused('--with shake_it.duration=99', /shake_it: duration must be at most 9, not 99/)
   await refused('--with shake_it', /--with shake_it is not OPERATION\.PARAMETER=VALUE/)
-  await refused('--skip shake', /the program has no operation shake; it has: read, shake_it/)
+  await refused('--skip shake', /the program has no operation shake; did you mean "shake_it"/)
+  await refused('--only shake', /the program has no operation shake; did you mean "shake_it"/)
   await refused('--position pad_1=1,2', /--position pad_1=1,2 is not NAME=X,Y,Z/)
+})
+
+withPython('of many operations a few are named', async (t) => {
+  const many = Array.from({ length: 40 }, (_, i) => `@operation(seconds=1)\ndef op_${i}(self) -> None:\n    pass`).join('\n')
+  const folder = t.testdir({ 'reader.py': reader(many) })
+  copyFileSync(`${python}benchd_bridge.py`, `${folder}/benchd_bridge.py`)
+  const { code, stdout } = await benchd(folder, ['bridge', 'try', `${folder}/reader.py`, '--yes', '--only', 'read'])
+  t.equal(code, 0, stdout)
+  t.match(stdout, /^pass {2}describe .*: op_0, op_1, .*, and 21 more\n/)
+  t.match(stdout, /\n- {5}op_0, op_1, .*, and 20 more +not tried: left out by --only\n/)
 })
 
 withPython('nothing moves before somebody has agreed', async (t) => {
@@ -218,4 +230,57 @@ withPython('a program without mistakes passes, and each check has its line', asy
   t.ok(found.some((line) => /^pass halt during read: halted after .*, and initialized again$/.test(line)))
   t.ok(found.some((line) => /^pass killed during read: the new program halts after .* and is initialized$/.test(line)))
   t.equal(notes().at(-1), 'halt', 'the instrument is left halted')
+})
+
+/** A bridge in another language, from the table of the guide. `unknown` is the reason with which it refuses what it does not know. */
+const inJavaScript = (unknown: string) => `
+import { createInterface } from 'node:readline'
+const description = { protocol: 1, type: 'pump', model: 'Example', operations: { pump: { seconds: 1, params: { properties: { volume: { type: 'number', minimum: 1, maximum: 9 } }, required: ['volume'] } } } }
+let end
+const work = (ms) => new Promise((resolve, reject) => {
+  const timer = setTimeout(resolve, ms)
+  end = () => { clearTimeout(timer); reject(Object.assign(new Error('it was halted'), { reason: 'device_failed' })) }
+})
+const methods = {
+  describe: () => description,
+  initialize: () => work(100),
+  check: () => ({}),
+  halt: () => { end?.() },
+  perform: ({ operation, params }) => {
+    if (operation !== 'pump' || !(params.volume >= 1)) throw Object.assign(new Error('there is no such operation'), { reason: '${unknown}' })
+    return work(300)
+  },
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line)
+  const say = (answer) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer }) + '\\n')
+  const refuse = ({ message, reason }) => say({ error: { code: -32000, message, data: { reason } } })
+  new Promise((resolve) => resolve(methods[method](params))).then((result) => say({ result: result ?? {} }), refuse)
+}
+process.exit()
+`
+
+test('a bridge in another language is tried like one in Python', async (t) => {
+  for (const [unknown, code] of [
+    ['invalid', 0],
+    ['device_failed', 1],
+  ] as const) {
+    const folder = t.testdir({ 'pump.mjs': inJavaScript(unknown) })
+    const outcome = await benchd(folder, ['bridge', 'try', '--yes', '--', process.execPath, `${folder}/pump.mjs`])
+    t.equal(outcome.code, code, outcome.stdout)
+    t.match(outcome.stdout, /pass {2}halt during pump .*\npass {2}killed while idle /)
+    if (code === 1)
+      t.match(outcome.stdout, /FAIL {2}unknown operation {2,}it is answered as a fault of the instrument; raise Invalid, or answer/)
+  }
+})
+
+test('a file that is not there, and a program that cannot be started, are named', async (t) => {
+  const home = t.testdir({})
+  t.match(await benchd(home, ['bridge', 'try', `${home}/none.py`]), {
+    code: 3,
+    stderr: /there is no file .*none\.py; to make one: benchd bridge new NAME/,
+  })
+  const { code, stdout } = await benchd(home, ['bridge', 'try', '--', 'no-such-program', 'x'])
+  t.equal(code, 1)
+  t.match(stdout, /^FAIL {2}describe +the program cannot be started: spawn no-such-program ENOENT; .*\n- {5}everything else +not tried: /)
 })

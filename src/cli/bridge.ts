@@ -1,6 +1,7 @@
 // `benchd bridge …`: begins the program of a bridge, and tries it without a bench.
 
 import { join, resolve } from 'node:path'
+import { fewOf } from '../kit/few_of.ts'
 import { exists, isFile } from '../kit/folder.ts'
 import { bridgeTypes, filesOf, nextSteps } from './bridge_skeleton.ts'
 import { command } from './command.ts'
@@ -14,7 +15,7 @@ type Position = import('../../drivers/bridge/trial/checklist.ts').Position
 
 const bridgeNew = command({
   name: 'bridge new',
-  summary: 'Write a bridge that runs as it is, with a unit test, for a person to put the instrument in',
+  summary: 'Write the program of a bridge with a stand-in for its instrument, a unit test, and the library',
   operands: ['NAME'],
   options: {
     type: { type: 'string', value: 'TYPE', help: `Type of the device: ${bridgeTypes.join(', ')}, or another word; default reader` },
@@ -38,6 +39,8 @@ const bridgeNew = command({
 })
 
 const library = 'benchd_bridge.py'
+/** Signals that end a trial, which halts the instrument first: Ctrl-C, a kill, and a terminal that is closed. */
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const bridgeTry = command({
   name: 'bridge try',
@@ -51,6 +54,7 @@ const bridgeTry = command({
       help: 'Value of a parameter; default: its default, else the smallest',
     },
     skip: { type: 'string', value: 'OP', multiple: true, help: 'Operation to leave out' },
+    only: { type: 'string', value: 'OP', multiple: true, help: 'Operation to try; default: all' },
     position: {
       type: 'string',
       value: 'NAME[=X,Y,Z,YAW,PITCH,ROLL]',
@@ -72,7 +76,7 @@ const bridgeTry = command({
       note('interrupted: the instrument is halted, and the trial ends')
       interrupted.abort(new CliError('interrupted', 'the trial was interrupted before its end'))
     }
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt)
+    for (const signal of endings) process.once(signal, interrupt)
     const shown = lines()
     try {
       const results = await tryBridge({
@@ -80,6 +84,7 @@ const bridgeTry = command({
         settings: checked(Settings, parseJson(options.settings ?? '{}', '--settings'), '--settings'),
         values: valuesOf(options.with ?? []),
         skip: options.skip ?? [],
+        only: options.only ?? [],
         position: options.position === undefined ? undefined : positionOf(options.position),
         confirm: (deed) => mustBeSure(options, deed),
         show: options.json ? () => undefined : shown.add,
@@ -90,7 +95,7 @@ const bridgeTry = command({
       else print(summaryOf(counts))
       return counts.failed > 0 ? exitCodes.failed[0] : exitCodes.ok[0]
     } finally {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, interrupt)
+      for (const signal of endings) process.removeListener(signal, interrupt)
     }
   },
 })
@@ -128,16 +133,15 @@ const words = { pass: ['pass', 'green'], note: ['note', 'yellow'], fail: ['FAIL'
 
 /** Prints each result; checks that follow each other and were not tried for the same reason in one line. */
 function lines() {
-  let waiting: Result | undefined
+  let waiting: Result[] = []
   const end = () => {
-    if (waiting) print(inLines(waiting))
-    waiting = undefined
+    const [first] = waiting
+    if (first) print(inLines({ ...first, check: fewOf(waiting.map(({ check }) => check)) }))
+    waiting = []
   }
   const add = (result: Result) => {
-    const isSame = waiting?.what === result.what && result.outcome === 'not_tried'
-    const check = isSame ? `${waiting!.check}, ${result.check}` : result.check
-    if (!isSame) end()
-    waiting = { ...result, check }
+    if (waiting[0]?.what !== result.what || result.outcome !== 'not_tried') end()
+    waiting.push(result)
     if (result.outcome !== 'not_tried') end()
   }
   return { add, end }

@@ -7,13 +7,15 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import type { Test } from 'tap'
+import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { settings } from '../../drivers/bridge/bridge.ts'
 import { TriedProgram } from '../../drivers/bridge/trial/program.ts'
 import { benchd, running } from '../testing/cli.ts'
-import { withPython } from '../testing/python.ts'
+import { noPython, withPython } from '../testing/python.ts'
 import { bridgeTypes } from './bridge_skeleton.ts'
+
+const { PYLABROBOT } = process.env
 
 const source = (path: string) => fileURLToPath(new URL(`../../../src/${path}`, import.meta.url))
 const examples = source('testing/bridges/')
@@ -162,4 +164,17 @@ withPython('Ctrl-C halts the instrument before the trial ends', async (t) => {
   trial.child.kill('SIGINT')
   t.match(await trial.ended, { code: 130, stderr: /interrupted before its end/ })
   t.equal(did.at(-1), 'stops what runs')
+})
+
+test('a class of PyLabRobot is tried like any program', {
+  skip: noPython || (!PYLABROBOT && 'PYLABROBOT names no checkout'),
+}, async (t) => {
+  const folder = t.testdir({})
+  const clients = source('clients/python/')
+  for (const file of readdirSync(clients)) if (/^benchd_bridge\w*\.py$/.test(file)) copyFileSync(`${clients}${file}`, `${folder}/${file}`)
+  const program = ['python3', `${folder}/benchd_bridge.py`, 'pylabrobot', 'pylabrobot.legacy.heating_shaking.HeaterShakerChatterboxBackend']
+  const words = ['bridge', 'try', '--yes', '--with', 'shake.speed=500', '--', ...program]
+  const { code, stdout } = await benchd(folder, words, { PYTHONPATH: PYLABROBOT! })
+  t.equal(code, 0, stdout)
+  t.match(stdout, /pass {2}halt during shake .*\n[\s\S]*pass {2}killed during shake /)
 })

@@ -9,46 +9,36 @@ type Operation = {
   does: string
   params?: string
   /** Arguments of `@operation`. */
-  marks: string
-  /** Seconds that it takes: an expression. */
+  marks: readonly string[]
+  /** The command for the stand-in, and the seconds that it takes, as expressions. */
+  command: string
   takes: string
   returns?: string
   /** The arguments with which the test calls it; it is over after at most two seconds. */
   tried?: string
 }
 
-const shake: Operation = {
-  name: 'shake',
-  does: 'Shake the plate',
-  params: 'speed: int, duration: float',
-  marks:
-    'seconds=("duration", 5), units={"speed": "rpm", "duration": "s"}, minimum={"speed": 200, "duration": 1}, maximum={"speed": 2000, "duration": 3600}',
-  takes: 'duration',
-  tried: 'speed=500, duration=0.2',
-}
-const timed = (name: string, does: string): Operation => ({
-  name,
-  does,
-  params: 'duration: float',
-  marks: 'seconds=("duration", 5), units={"duration": "s"}, minimum={"duration": 1}, maximum={"duration": 3600}',
-  takes: 'duration',
-  tried: 'duration=0.2',
-})
 const brief = (name: string, does: string, returns?: string): Operation => ({
-  ...{ name, does, marks: 'seconds=5', takes: '0.2' },
+  ...{ name, does, command: `"${name}"`, marks: ['seconds=5'], takes: '0.2' },
   ...(returns && { returns }),
+})
+const timed = (name: string, does: string): Operation => ({
+  ...{ name, does, command: `"${name}"`, params: 'duration: float', takes: 'duration', tried: 'duration=0.2' },
+  marks: ['seconds=("duration", 5)', 'units={"duration": "s"}', 'minimum={"duration": 1}', 'maximum={"duration": 3600}'],
 })
 
 /** The operations by the type of the device. A device of another type has that of `usual`. */
 const operations: Record<string, readonly Operation[]> = {
   centrifuge: [
     {
-      name: 'centrifuge',
-      does: 'Spin the plates',
+      ...{ name: 'centrifuge', does: 'Spin the plates', command: 'f"spin {g}"', takes: 'duration' },
       params: 'g: float, duration: float',
-      marks:
-        'seconds=("duration", 120), units={"g": "g", "duration": "s"}, minimum={"g": 1, "duration": 1}, maximum={"g": 1000, "duration": 3600}',
-      takes: 'duration',
+      marks: [
+        'seconds=("duration", 120)',
+        'units={"g": "g", "duration": "s"}',
+        'minimum={"g": 1, "duration": 1}',
+        'maximum={"g": 1000, "duration": 3600}',
+      ],
       tried: 'g=100, duration=0.2',
     },
     brief('open', 'Open the door'),
@@ -56,11 +46,9 @@ const operations: Record<string, readonly Operation[]> = {
   ],
   dispenser: [
     {
-      name: 'dispense',
-      does: 'Dispense into each well of the plate',
+      ...{ name: 'dispense', does: 'Dispense into each well of the plate', command: 'f"dispense {volume}"', takes: '0.2' },
       params: 'volume: float',
-      marks: 'seconds=30, units={"volume": "µL"}, minimum={"volume": 0.5}, maximum={"volume": 300}',
-      takes: '0.2',
+      marks: ['seconds=30', 'units={"volume": "µL"}', 'minimum={"volume": 0.5}', 'maximum={"volume": 300}'],
       tried: 'volume=10',
     },
   ],
@@ -69,22 +57,22 @@ const operations: Record<string, readonly Operation[]> = {
   peeler: [brief('remove_seal', 'Take the seal off the plate')],
   pump: [
     {
-      name: 'pump',
-      does: 'Pump a volume',
+      ...{ name: 'pump', does: 'Pump a volume', command: 'f"pump {volume} {rate}"', takes: 'volume / rate * 60' },
       params: 'volume: float, rate: float = 10',
-      marks:
-        'seconds=120, units={"volume": "mL", "rate": "mL/min"}, minimum={"volume": 0.1, "rate": 1}, maximum={"volume": 100, "rate": 60}',
-      takes: 'volume / rate * 60',
+      marks: [
+        'seconds=120',
+        'units={"volume": "mL", "rate": "mL/min"}',
+        'minimum={"volume": 0.1, "rate": 1}',
+        'maximum={"volume": 100, "rate": 60}',
+      ],
       tried: 'volume=0.1',
     },
   ],
   reader: [
     {
-      name: 'read',
-      does: 'Read the absorbance of a plate',
+      ...{ name: 'read', does: 'Read the absorbance of a plate', command: 'f"read {wavelength}"', takes: '0.2' },
       params: 'wavelength: int = 600',
-      marks: 'seconds=40, units={"wavelength": "nm"}, minimum={"wavelength": 230}, maximum={"wavelength": 1000}',
-      takes: '0.2',
+      marks: ['seconds=40', 'units={"wavelength": "nm"}', 'minimum={"wavelength": 230}', 'maximum={"wavelength": 1000}'],
       returns: '{"absorbance": [0.25, 0.31]}',
       tried: 'wavelength=450',
     },
@@ -95,16 +83,33 @@ const operations: Record<string, readonly Operation[]> = {
   scanner: [brief('scan', 'Read the barcode of the plate', '{"barcode": "P001"}')],
   sealer: [
     {
-      name: 'seal',
-      does: 'Seal the plate',
+      ...{ name: 'seal', does: 'Seal the plate', command: 'f"seal {temperature}"', takes: 'duration' },
       params: 'temperature: float, duration: float',
-      marks:
-        'seconds=("duration", 20), leaves_on="heat", units={"temperature": "°C", "duration": "s"}, minimum={"temperature": 50, "duration": 0.5}, maximum={"temperature": 200, "duration": 10}',
-      takes: 'duration',
+      marks: [
+        'seconds=("duration", 20)',
+        'leaves_on="heat"',
+        'units={"temperature": "°C", "duration": "s"}',
+        'minimum={"temperature": 50, "duration": 0.5}',
+        'maximum={"temperature": 200, "duration": 10}',
+      ],
       tried: 'temperature=160, duration=0.5',
     },
   ],
-  shaker: [shake, brief('lock_plate', 'Lock the plate'), brief('unlock_plate', 'Unlock the plate')],
+  shaker: [
+    {
+      ...{ name: 'shake', does: 'Shake the plate', command: 'f"shake {speed}"', takes: 'duration' },
+      params: 'speed: int, duration: float',
+      marks: [
+        'seconds=("duration", 5)',
+        'units={"speed": "rpm", "duration": "s"}',
+        'minimum={"speed": 200, "duration": 1}',
+        'maximum={"speed": 2000, "duration": 3600}',
+      ],
+      tried: 'speed=500, duration=0.2',
+    },
+    brief('lock_plate', 'Lock the plate'),
+    brief('unlock_plate', 'Unlock the plate'),
+  ],
   washer: [timed('wash', 'Wash the plate')],
 }
 const usual = operations.instrument!
@@ -173,6 +178,9 @@ class Instrument:
 
     def stop(self):
         self.ends = 0.0
+
+    def close(self):
+        pass
 `
 
 const base = `
@@ -181,11 +189,12 @@ const base = `
         self.lock = threading.Lock()     # held for a moment only, so that a halt never waits
         self.halted = threading.Event()
 
-    def connect(self):
-        if self.instrument is None:
-            self.instrument = Instrument()
+    def connect(self):                   # anew: a connection that was lost is closed first
+        if self.instrument is not None:
+            self.instrument.close()
+        self.instrument = Instrument()
 
-    def do(self, command, seconds):     # nothing begins after a halt
+    def do(self, command, seconds):      # nothing begins after a halt
         with self.lock:
             if not self.halted.is_set():
                 self.instrument.start(command, seconds)
@@ -205,8 +214,13 @@ const halt = `
     def halt(self):                      # at any moment, also in a new program: end all motion and heat, and see that it ended
         self.halted.set()
         with self.lock:
-            self.connect()
-            self.instrument.stop()
+            try:
+                if self.instrument is None:
+                    self.connect()
+                self.instrument.stop()
+            except OSError:              # the connection was lost: once more on a new one
+                self.connect()
+                self.instrument.stop()
         if self.instrument.is_running():
             raise DeviceFailed("it goes on after a stop", hint="use its red button")
 
@@ -221,11 +235,11 @@ const about =
 /** The skeleton of a device with operations. */
 function deviceOf(type: string, its: readonly Operation[]): { program: string; test: string } {
   const methods = its.map(
-    ({ name, does, params, marks, takes, returns }) => `
-    @operation(${marks})
+    ({ name, does, command, params, marks, takes, returns }) => `
+    @operation(${argumentsOf(marks)})
     def ${name}(self${params ? `, ${params}` : ''})${returns ? ' -> dict' : ' -> None'}:
         """${does}"""
-        self.do("${name}", ${takes})
+        self.do(${command}, ${takes})
 ${returns ? `        return ${returns}\n` : ''}`,
   )
   const reading = type === 'incubator' ? '\n    def temperature(self):\n        return 37.0, 37.0\n' : ''
@@ -239,8 +253,9 @@ class CLASS(Bridge):
     model = "Example"
 ${base}
     def initialize(self):                # a person or a run calls it; never before a halt has succeeded
-        self.connect()
-        self.halted.clear()
+        self.halted.clear()              # first of all: a halt that comes meanwhile counts
+        with self.lock:
+            self.connect()
         self.do("home", 0.1)
 ${check}${methods.join('')}${reading}${halt}`
   const tests = its.map(
@@ -251,6 +266,12 @@ ${check}${methods.join('')}${reading}${halt}`
   )
   const { name, tried = '' } = its[0]!
   return { program, test: testOf(tests.join(''), `self.device.${name}(${tried})`) }
+}
+
+/** Long arguments stand in a line each. */
+function argumentsOf(marks: readonly string[]): string {
+  const one = marks.join(', ')
+  return one.length <= 60 ? one : `\n${marks.map((mark) => `        ${mark},\n`).join('')}    `
 }
 
 function testOf(tests: string, call: string): string {
@@ -270,7 +291,9 @@ class TestCLASS(unittest.TestCase):
         self.device.check()
 ${tests}
     def test_halt_ends_what_runs(self):
-        failures = []
+        failures, start = [], self.device.instrument.start
+        # Long enough to be halted meanwhile.
+        self.device.instrument.start = lambda command, seconds: start(command, 60)
 
         def work():
             try:
@@ -288,7 +311,9 @@ ${tests}
         self.assertFalse(self.device.instrument.is_running())
 
     def test_halt_opens_the_port_of_a_new_program(self):
-        CLASS().halt()
+        device = CLASS()
+        device.halt()
+        self.assertIsNotNone(device.instrument)
 
 
 if __name__ == "__main__":
@@ -309,8 +334,9 @@ class CLASS(Transporter):
     gripper = "empty"
 ${base}
     def home(self):                      # called by initialize: by a person or a run, never before a halt has succeeded
-        self.connect()
-        self.halted.clear()
+        self.halted.clear()              # first of all: a halt that comes meanwhile counts
+        with self.lock:
+            self.connect()
         self.do("home", 0.1)
         self.is_homed = True
 ${check}

@@ -1,6 +1,7 @@
 // Suggests the intended word.
 
-const mostListed = 20
+import { fewOf } from './few_of.ts'
+
 /** The shortest beginning that counts as a match. */
 const shortestBeginning = 3
 
@@ -10,15 +11,9 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
 }
 
-/** Lists words, as far as they fit into a sentence. */
-export function inSentence(words: readonly string[]): string {
-  const more = words.length > mostListed ? `, and ${words.length - mostListed} more` : ''
-  return words.slice(0, mostListed).join(', ') + more
-}
-
 /** Returns the suggestion with the known or listed words, as far as they fit into a sentence. */
 export function didYouMeanAmong(word: string, known: readonly string[], listed = known): string {
-  const list = listed.length === 0 ? '' : `; there is: ${inSentence(listed)}`
+  const list = listed.length === 0 ? '' : `; there is: ${fewOf(listed)}`
   return `${didYouMean(word, known)}${list}`
 }
 

@@ -2,6 +2,7 @@
 
 import { ownOperations } from '../../../src/devices/description.ts'
 import { LabError } from '../../../src/errors.ts'
+import { didYouMeanOrAmong } from '../../../src/kit/did_you_mean.ts'
 import { initialize_s, type TriedProgram } from './program.ts'
 import { NotTried } from './report.ts'
 import { valuesFor } from './values.ts'
@@ -36,16 +37,19 @@ export function initializing(program: TriedProgram): Activity {
   }
 }
 
+/** Values of parameters by `OPERATION.PARAMETER`, the operations that are left out, and the only ones that are not; all, if none is named. */
+export type Choice = { values: Readonly<Record<string, string>>; skip: readonly string[]; only: readonly string[] }
+
 /**
- * Returns the operations of its description, and by the name of each that cannot be tried the reason. Throws `invalid` if `values` or `skip`
- * name what the program does not have.
+ * Returns the operations of its description, and by the name of each that is not tried the reason. Throws `invalid` if the choice names what the program does
+ * not have.
  */
-export function operationsOf(program: TriedProgram, values: Readonly<Record<string, string>>, skip: readonly string[]) {
+export function operationsOf(program: TriedProgram, { values, skip, only }: Choice) {
   const { description } = program
   const own = ownOperations(description)
   const known = [...own.keys()]
-  for (const name of [...skip, ...Object.keys(values).map((place) => place.split('.')[0]!)])
-    if (!own.has(name)) throw new LabError('invalid', `the program has no operation ${name}; it has: ${known.join(', ') || 'none'}`)
+  for (const name of [...skip, ...only, ...Object.keys(values).map((place) => place.split('.')[0]!)])
+    if (!own.has(name)) throw new LabError('invalid', `the program has no operation ${name}${didYouMeanOrAmong(name, known)}`)
   const activities: Activity[] = []
   const untried = new Map<string, string>()
   const prepared = async (name: string) => {
@@ -55,13 +59,14 @@ export function operationsOf(program: TriedProgram, values: Readonly<Record<stri
     const given = Object.entries(values).filter(([place]) => place.startsWith(`${name}.`))
     const its = Object.fromEntries(given.map(([place, value]) => [place.slice(name.length + 1), value]))
     try {
+      if (skip.includes(name)) throw new NotTried('left out by --skip')
+      if (only.length > 0 && !only.includes(name)) throw new NotTried('left out by --only')
       const params = valuesFor(name, description.operations[name]!, operation, its)
       const { can_end_early } = operation
       const usual_s = operation.seconds(params)
       const limit_s = usual_s + operation.margin_s
       const begin = () => program.perform(name, params, limit_s)
-      if (skip.includes(name)) untried.set(name, 'left out by --skip')
-      else activities.push({ name, method: 'perform', usual_s, limit_s, can_end_early, prepare: () => prepared(name), begin })
+      activities.push({ name, method: 'perform', usual_s, limit_s, can_end_early, prepare: () => prepared(name), begin })
     } catch (error) {
       if (!(error instanceof NotTried)) throw error
       untried.set(name, error.message)

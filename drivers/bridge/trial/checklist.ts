@@ -1,7 +1,8 @@
 // The checklist for the program of a bridge: the conformance suite of the drivers in small, in real time and with one program.
 
+import { fewOf } from '../../../src/kit/few_of.ts'
 import type { Settings } from '../bridge.ts'
-import { type Activity, initializing, movesOf, operationsOf, type Position } from './activities.ts'
+import { type Activity, type Choice, initializing, movesOf, operationsOf, type Position } from './activities.ts'
 import { answers, does, reads, ready, refuses } from './checks.ts'
 import { interrupts } from './interruptions.ts'
 import { answer_s, TriedProgram } from './program.ts'
@@ -11,13 +12,9 @@ import { unlimited } from './values.ts'
 export type { Position } from './activities.ts'
 export type { Result } from './report.ts'
 
-export type Trial = {
+export type Trial = Choice & {
   command: readonly string[]
   settings: Settings
-  /** Values of parameters, by `OPERATION.PARAMETER`. */
-  values: Readonly<Record<string, string>>
-  /** Operations that are left out. */
-  skip: readonly string[]
   /** For a transporter: the position from which it picks and where it places. */
   position: Position | undefined
   /** Called before anything moves, with what will be done. Rejects if nobody wants that. */
@@ -62,7 +59,7 @@ type Tried = { program: TriedProgram; report: Report; trial: Trial }
 async function tryProgram(tried: Tried): Promise<void> {
   const { program, report, trial } = tried
   if (!(await describes(tried))) return report.notTried('everything else', 'the program has not described itself')
-  const { activities, untried } = operationsOf(program, trial.values, trial.skip)
+  const { activities, untried } = operationsOf(program, trial)
   const { description } = program
   const starts = async () => {
     await program.start()
@@ -108,7 +105,7 @@ async function describes({ program, report }: Tried): Promise<boolean> {
       const took_s = await program.describe()
       const { type, model, operations, readings } = program.description
       const parts = [...Object.keys(operations), ...Object.keys(readings).map((name) => `reading ${name}`)]
-      return `${type} ${JSON.stringify(model)} in ${seconds(took_s)}: ${parts.join(', ') || 'no operations'}`
+      return `${type} ${JSON.stringify(model)} in ${seconds(took_s)}: ${fewOf(parts) || 'no operations'}`
     },
     advice.describe,
   )
@@ -118,7 +115,7 @@ async function describes({ program, report }: Tried): Promise<boolean> {
     async () => {
       const open = unlimited(program.description)
       if (open.length === 0) return 'each number has a minimum and a maximum'
-      throw new Note(`without minimum or maximum: ${open.join(', ')}; give both, so that the bench refuses wrong values by itself`)
+      throw new Note(`without minimum or maximum: ${fewOf(open)}; give both, so that the bench refuses wrong values by itself`)
     },
     advice.describe,
   )
@@ -130,7 +127,7 @@ function deedOf({ program, trial }: Tried, activities: readonly Activity[]): str
   const names = ['initialize', ...activities.map(({ name }) => name), ...(trial.position ? ['pick', 'place'] : [])]
   const total_s = activities.reduce((sum, { usual_s }) => sum + 2 * usual_s, 0)
   const time = total_s > 60 ? ` for up to ${Math.ceil(total_s / 60)} minutes` : ''
-  return `move the ${type} ${JSON.stringify(model)}${time}: do, halt and interrupt ${names.join(', ')}`
+  return `move the ${type} ${JSON.stringify(model)}${time}: do, halt and interrupt ${fewOf(names)}`
 }
 
 /** Tries the moves of a transporter, where a position is given. */
@@ -152,5 +149,5 @@ async function movesOfTransporter({ program, report, trial }: Tried): Promise<Ac
 
 function longestOf(program: TriedProgram): string {
   const kib = Math.ceil(Math.max(program.longest, program.isOpen ? program.wire.longest : 0) / 1024)
-  return `nothing but messages; the longest line has ${kib} KiB, and may have 1024`
+  return `nothing but messages; the longest line has ${kib} KiB`
 }

@@ -234,6 +234,9 @@ class Bridge:
         self._writing, self._moving, self._looping, self._halting = (threading.Lock() for _ in range(4))
         #: The halt that is under way.
         self._halt: Optional[Future[None]] = None
+        #: How many halts have come; and, by the thread that answers a question, how many had come before that question.
+        self._halts = 0
+        self._before = threading.local()
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         #: Released by a question, and taken by the thread that stands by.
         self._asked = threading.Lock()
@@ -252,6 +255,7 @@ class Bridge:
         turn = self._turn
         for line in self._lines:
             turn.steps += 1
+            self._before.halts = self._halts
             turn.answering.append(None)
             if self._asked.locked():
                 self._asked.release()
@@ -326,6 +330,7 @@ class Bridge:
     def _halt_once(self) -> None:
         """Halts it, or waits for the halt that is under way: two that open the port would be in each other's way."""
         with self._halting:
+            self._halts += 1
             is_mine = self._halt is None
             halt: Future[None] = self._halt or Future()
             self._halt = halt
@@ -399,6 +404,8 @@ class Bridge:
         if not self._moving.acquire(timeout=2):
             raise Busy("what was halted before has not ended yet", hint="try again in a moment")
         try:
+            if self._halts != self._before.halts:
+                raise Interlock("it was halted before this began", hint="initialize it")
             self.operation_id = operation_id
             return self._done(call())
         finally:

@@ -127,3 +127,49 @@ withPython('a thread whose turn is taken as it has answered reads no more, and e
     t.match(JSON.parse((await lines.next()).value), { id, result: { value: 20 } })
   }
 })
+
+/** The operation ends at the second halt, so that `initialize` waits for its end while that halt comes. */
+const waiting = `${imports}
+import threading
+from benchd_bridge import Bridge, operation
+
+class Slow(Bridge):
+    halts, halted, ended, initialized = 0, threading.Event(), threading.Event(), 0
+
+    def initialize(self):
+        self.initialized += 1
+
+    @operation(seconds=1)
+    def work(self) -> None:
+        self.ended.wait()
+
+    def halt(self):
+        self.halts += 1
+        if self.halts == 2:
+            self.ended.set()
+
+    def temperature(self):
+        return float(self.initialized)
+
+Slow().serve()
+`
+
+withPython('initialize that waits for the end of an operation does not begin after another halt', async (t) => {
+  const child = spawn('python3', ['-c', waiting], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const ask = (id: number, method: string, params = {}) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+  const answer = async () => JSON.parse((await lines.next()).value)
+  ask(1, 'perform', { operation: 'work', params: {}, operation_id: 'o' })
+  ask(2, 'halt')
+  t.same(await answer(), { jsonrpc: '2.0', id: 2, result: {} })
+  ask(3, 'initialize')
+  ask(4, 'halt')
+  const answers = new Map([await answer(), await answer(), await answer()].map((one) => [one.id, one]))
+  t.match(answers.get(4), { result: {} })
+  t.match(answers.get(3), { error: { message: 'it was halted before this began', data: { reason: 'interlock', hint: 'initialize it' } } })
+  ask(5, 'read', { reading: 'temperature' })
+  t.match(await answer(), { id: 5, result: { value: 0 } }, 'nothing began')
+  ask(6, 'initialize')
+  t.match(await answer(), { id: 6, result: {} })
+})

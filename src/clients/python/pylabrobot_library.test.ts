@@ -9,9 +9,7 @@ import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
-import { driver as bigbear } from '../../../drivers/bigbear/driver.ts'
-import { driver as bioshake } from '../../../drivers/bioshake/driver.ts'
-import type { AnyDriver } from '../../../drivers/driver.ts'
+import { driver } from '../../../drivers/bioshake/driver.ts'
 import { serveOnPty } from '../../../drivers/serve.ts'
 import { bridgeTo, programFile, until } from '../../testing/bridges.ts'
 import { atTheEnd, openService } from '../../testing/http.ts'
@@ -145,46 +143,43 @@ test('the rotor of a MicroSpin stands after a stop, after an unplug and after a 
   await until(async () => (await call('initialize')).status === 200)
 })
 
-for (const { driver, path, words, speed, settings } of [
-  { driver: bioshake, path: 'pylabrobot.qinstruments.BioShake', words: ['supports_shaking=true'], speed: 500, settings: { model: '3000' } },
-  { driver: bigbear, path: 'pylabrobot.big_bear.BigBearOrbitalShaker', words: [], speed: 300, settings: {} },
-] as { driver: AnyDriver; path: string; words: string[]; speed: number; settings: object }[])
-  test(`${path} drives its simulated instrument, which stands after a stop, an unplug and a kill`, {
-    skip: noLibrary || noSerial,
-  }, async (t) => {
-    const folder = dirname(programFile(t, ''))
-    const served = await serveOnPty(driver as never, settings as never, { link: `${folder}/port` })
-    atTheEnd(t).push(() => served.close())
-    const isMoving = () => (served.simulator.world as { moving: boolean }).moving
-    const { call, instrument, killed } = await bench(t, 'shaker', [path, `port=${folder}/port`, ...words, '--halt', 'stop_shaking'], folder)
-    const ready = () => until(async () => (await call('initialize')).status === 200)
-    await ready()
-    t.match(await call('shake', { speed, duration: 0.5 }), { status: 200 })
-    t.equal(isMoving(), false)
+test('a BioShake drives its simulated instrument, which stands after a stop, an unplug and a kill', {
+  skip: noLibrary || noSerial,
+}, async (t) => {
+  const folder = dirname(programFile(t, ''))
+  const served = await serveOnPty(driver, { model: '3000', acceleration: null }, { link: `${folder}/port` })
+  atTheEnd(t).push(() => served.close())
+  const isMoving = () => served.simulator.world.moving
+  const words = ['pylabrobot.qinstruments.BioShake', `port=${folder}/port`, 'supports_shaking=true', '--halt', 'stop_shaking']
+  const { call, instrument, killed } = await bench(t, 'shaker', words, folder)
+  const ready = () => until(async () => (await call('initialize')).status === 200)
+  await ready()
+  t.match(await call('shake', { speed: 500, duration: 0.5 }), { status: 200 })
+  t.equal(isMoving(), false)
 
-    let shaking = call('shake', { speed, duration: 3600 })
-    await until(isMoving)
-    await call('stop')
-    t.match((await shaking).body, { success: false })
-    await until(() => !isMoving() && !instrument.info().may_still_be_on)
+  let shaking = call('shake', { speed: 500, duration: 3600 })
+  await until(isMoving)
+  await call('stop')
+  t.match((await shaking).body, { success: false })
+  await until(() => !isMoving() && !instrument.info().may_still_be_on)
 
-    await ready()
-    shaking = call('shake', { speed, duration: 3600 })
-    await until(isMoving)
-    served.setFault('unplug')
-    t.match(await shaking, { status: 500 })
-    t.ok(isMoving())
-    await served.clearFaults()
-    await until(() => !isMoving() && !instrument.info().may_still_be_on)
+  await ready()
+  shaking = call('shake', { speed: 500, duration: 3600 })
+  await until(isMoving)
+  served.setFault('unplug')
+  t.match(await shaking, { status: 500 })
+  t.ok(isMoving())
+  await served.clearFaults()
+  await until(() => !isMoving() && !instrument.info().may_still_be_on)
 
-    await ready()
-    shaking = call('shake', { speed, duration: 3600 })
-    await until(isMoving)
-    killed()
-    await shaking
-    await until(() => !isMoving())
-    await ready()
-  })
+  await ready()
+  shaking = call('shake', { speed: 500, duration: 3600 })
+  await until(isMoving)
+  killed()
+  await shaking
+  await until(() => !isMoving())
+  await ready()
+})
 
 const simulations: {
   path: string

@@ -39,8 +39,8 @@ class Arm(Transporter):
             raise DeviceFailed("it was halted", hint="see where the labware is, then initialize")
 
     def home(self):
+        self.halted.clear()  # first of all: a halt that comes meanwhile counts
         self.ask("I", anew=True)
-        self.halted.clear()
         self.move("home")
         self.is_homed = True
         self.gripper = self.gripper or "empty"

@@ -42,10 +42,10 @@ class Balance(Bridge):
             self.port = None
 
     def initialize(self):
+        self.halted.clear()  # first of all: a halt that comes meanwhile counts
         with self.lock:
             self.close()
             self.serial_number = self.asked("I").split()[1]
-        self.halted.clear()
 
     def check(self):
         if self.port is not None:

@@ -32,8 +32,8 @@ class Incubator(Bridge):
         return answer
 
     def initialize(self):
+        self.halted.clear()  # first of all: a halt that comes meanwhile counts
         self.serial_number = self.ask("I", anew=True).split()[1]
-        self.halted.clear()
 
     def check(self):
         if self.line is not None:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import tty
+from functools import partial
 
 ends, target, plugged, lock = 0.0, 20.0, threading.Event(), threading.Lock()
 plugged.set()
@@ -60,7 +61,7 @@ def on_tcp():
             connection.close()
             continue
         connections.append(connection)
-        threading.Thread(target=serve, args=(lambda: received(connection), connection.sendall), daemon=True).start()
+        threading.Thread(target=serve, args=(partial(received, connection), connection.sendall), daemon=True).start()
 
 
 def received(connection):

@@ -44,10 +44,10 @@ class Reader(Bridge):
             raise DeviceFailed("it was halted", hint="initialize it")
 
     def initialize(self):
+        self.halted.clear()  # first of all: a halt that comes meanwhile counts
         with self.lock:
             self.line = None
             self.serial_number = self.asked("I").split()[1]
-        self.halted.clear()
         self.begin("RUN home 0.5")
 
     def check(self):
