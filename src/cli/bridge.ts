@@ -1,7 +1,7 @@
 // `benchd bridge …`: begins the program of a bridge, and tries it without a bench.
 
 import { join, resolve } from 'node:path'
-import { fewOf } from '../kit/few_of.ts'
+import { inSentence } from '../kit/did_you_mean.ts'
 import { exists, isFile } from '../kit/folder.ts'
 import { bridgeTypes, filesOf, nextSteps } from './bridge_skeleton.ts'
 import { command } from './command.ts'
@@ -136,7 +136,7 @@ function lines() {
   let waiting: Result[] = []
   const end = () => {
     const [first] = waiting
-    if (first) print(inLines({ ...first, check: fewOf(waiting.map(({ check }) => check)) }))
+    if (first) print(inLines({ ...first, check: inSentence(waiting.map(({ check }) => check)) }))
     waiting = []
   }
   const add = (result: Result) => {

@@ -1,7 +1,6 @@
 // Suggests the intended word.
 
-import { fewOf } from './few_of.ts'
-
+const mostListed = 20
 /** The shortest beginning that counts as a match. */
 const shortestBeginning = 3
 
@@ -11,9 +10,15 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
 }
 
+/** Lists words, as far as they fit into a sentence. */
+export function inSentence(words: readonly string[]): string {
+  const more = words.length > mostListed ? `, and ${words.length - mostListed} more` : ''
+  return words.slice(0, mostListed).join(', ') + more
+}
+
 /** Returns the suggestion with the known or listed words, as far as they fit into a sentence. */
 export function didYouMeanAmong(word: string, known: readonly string[], listed = known): string {
-  const list = listed.length === 0 ? '' : `; there is: ${fewOf(listed)}`
+  const list = listed.length === 0 ? '' : `; there is: ${inSentence(listed)}`
   return `${didYouMean(word, known)}${list}`
 }
 

@@ -1,6 +1,6 @@
 // The checklist for the program of a bridge: the conformance suite of the drivers in small, in real time and with one program.
 
-import { fewOf } from '../../../src/kit/few_of.ts'
+import { inSentence } from '../../../src/kit/did_you_mean.ts'
 import type { Settings } from '../bridge.ts'
 import { type Activity, type Choice, initializing, movesOf, operationsOf, type Position } from './activities.ts'
 import { answers, does, reads, ready, refuses } from './checks.ts'
@@ -105,7 +105,7 @@ async function describes({ program, report }: Tried): Promise<boolean> {
       const took_s = await program.describe()
       const { type, model, operations, readings } = program.description
       const parts = [...Object.keys(operations), ...Object.keys(readings).map((name) => `reading ${name}`)]
-      return `${type} ${JSON.stringify(model)} in ${seconds(took_s)}: ${fewOf(parts) || 'no operations'}`
+      return `${type} ${JSON.stringify(model)} in ${seconds(took_s)}: ${inSentence(parts) || 'no operations'}`
     },
     advice.describe,
   )
@@ -115,7 +115,7 @@ async function describes({ program, report }: Tried): Promise<boolean> {
     async () => {
       const open = unlimited(program.description)
       if (open.length === 0) return 'each number has a minimum and a maximum'
-      throw new Note(`without minimum or maximum: ${fewOf(open)}; give both, so that the bench refuses wrong values by itself`)
+      throw new Note(`without minimum or maximum: ${inSentence(open)}; give both, so that the bench refuses wrong values by itself`)
     },
     advice.describe,
   )
@@ -127,7 +127,7 @@ function deedOf({ program, trial }: Tried, activities: readonly Activity[]): str
   const names = ['initialize', ...activities.map(({ name }) => name), ...(trial.position ? ['pick', 'place'] : [])]
   const total_s = activities.reduce((sum, { usual_s }) => sum + 2 * usual_s, 0)
   const time = total_s > 60 ? ` for up to ${Math.ceil(total_s / 60)} minutes` : ''
-  return `move the ${type} ${JSON.stringify(model)}${time}: do, halt and interrupt ${fewOf(names)}`
+  return `move the ${type} ${JSON.stringify(model)}${time}: do, halt and interrupt ${inSentence(names)}`
 }
 
 /** Tries the moves of a transporter, where a position is given. */
