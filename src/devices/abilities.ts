@@ -2,7 +2,7 @@
 
 import type * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import { fewOf } from '../kit/few_of.ts'
+import { inSentence } from '../kit/did_you_mean.ts'
 import { checked } from '../kit/schema.ts'
 import type { OwnOperation } from './description.ts'
 import type { Device, Person } from './device.ts'
@@ -85,7 +85,7 @@ export class Abilities {
   /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
   mustKnow(name: string): void {
     if (this.knows(name)) return
-    const known = this.#device ? `it knows ${fewOf(this.names)}` : 'it is driven elsewhere'
+    const known = this.#device ? `it knows ${inSentence(this.names)}` : 'it is driven elsewhere'
     const lacks = this.#device?.lacks?.(name)
     const undescribed = this.isUndescribed ? 'the program behind it has never run, which would tell what it can do' : undefined
     const why = [lacks ?? undescribed].flatMap((clause) => (clause ? [`; ${clause}`] : [])).join('')

@@ -3,8 +3,7 @@
 import { parameterValue, type TypedSchema } from '../../clients/ts/parameter_value.ts'
 import type { Capabilities } from '../../devices/records.ts'
 import { messageOf } from '../../errors.ts'
-import { didYouMean } from '../../kit/did_you_mean.ts'
-import { fewOf } from '../../kit/few_of.ts'
+import { didYouMean, inSentence } from '../../kit/did_you_mean.ts'
 import { tells } from '../asking.ts'
 import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
@@ -31,7 +30,7 @@ export const performAny = command({
     const its = known.find(({ name }) => name === operation)
     if (!its) {
       const names = known.map(({ name }) => name)
-      throw new CliError('usage', `${device_id} cannot ${operation}: it knows ${fewOf(names)}${didYouMean(operation, names)}`)
+      throw new CliError('usage', `${device_id} cannot ${operation}: it knows ${inSentence(names)}${didYouMean(operation, names)}`)
     }
     return perform(service, {
       ...{ device_id, operation, route: 'perform', body: { operation, params: paramsOf(its.params, more) }, headers: overriding(options) },
@@ -56,7 +55,7 @@ function paramsOf(schema: { properties?: Record<string, TypedSchema> } | Record<
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined
       if (!property) {
         const known = Object.keys(properties)
-        const there = known.length ? `it takes ${fewOf(known.map((one) => `--${one}`))}` : 'it takes none'
+        const there = known.length ? `it takes ${inSentence(known.map((one) => `--${one}`))}` : 'it takes none'
         throw new CliError('usage', `there is no parameter --${option}: ${there}${didYouMean(name, known)}`)
       }
       return [name, valueFor(option, text, property)]
