@@ -207,7 +207,7 @@ const simulations: {
       ['shake', { speed: 300, duration: 3600 }],
       ['take_in_plate', { plate: 'Cor_96_wellplate_360ul_Fb', site: '1/3' }],
     ],
-    halts: [/cytomat ll:va/],
+    halts: [/cytomat ll:vd/],
   },
   {
     path: 'pylabrobot.legacy.thermocycling.ThermocyclerChatterboxBackend',
@@ -246,7 +246,7 @@ for (const { path, type, words = [], operations, halts, data } of simulations)
       await ready()
       const before = printed().length
       const running = ['shake', 'set_temperature'].includes(name) ? call(name, params) : perform(name, params)
-      await until(() => printed().length > before || instrument.info().operation === null)
+      await Promise.race([running, until(() => printed().length > before)])
       const stopped = await call('stop')
       if (halts.length > 0) t.match(stopped.body, { success: true }, `${name} is stopped`)
       for (const halt of halts) t.match(printed().slice(before).join('\n'), halt, `${name} is halted`)
