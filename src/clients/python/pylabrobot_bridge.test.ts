@@ -267,7 +267,7 @@ told(["deactivate"], [("set_heater", "on: bool")])`
     t.same(
       lines.map((line) => JSON.parse(line)),
       [
-        [['stop_shaking', 'deactivate', 'turn_off', 'stop_fan'], {}],
+        [['stop_shaking', 'deactivate', 'stop_fan', 'turn_off'], {}],
         [['abort', 'cancel', 'emergency_stop', 'halt', 'stop_all'], {}],
         [['deactivate_block', 'deactivate_lid', 'stop_heating_or_cooling', 'stop_temperature_control'], {}],
         [['stop_shaking', 'set_heater={"on": false}'], { abort_run: ['block_id'] }],
