@@ -93,7 +93,7 @@ const wrong: Record<string, [methods: string, found: RegExp]> = {
     /^fail initialize: the program was lost: it wrote a line that is no message of JSON-RPC: "ready"/,
   ],
   'writes a line that is too long': [
-    '@operation(seconds=2)\ndef read(self) -> str:\n    return "x" * 1100000',
+    '@operation(seconds=2)\ndef read(self) -> None:\n    self.progress(0.5, "x" * 1100000)',
     /^fail read: the program was lost: it wrote a line of more than 1 MiB/,
   ],
   'describes itself otherwise each time': [

@@ -20,7 +20,7 @@ const top = fileURLToPath(new URL('../../../../', import.meta.url))
 const noSerial = spawnSync('python3', ['-c', 'import serial']).status !== 0 && 'Python has no module serial'
 const noLibrary = noPython || (!PYLABROBOT && 'PYLABROBOT names no checkout')
 
-/** Writes what a simulation prints into a file, since it is all that it does. */
+/** Writes what a simulation prints into a file, since it is all that it does, and the process of the program into another. */
 const printing = `
 import builtins, os
 _print = builtins.print
@@ -28,6 +28,7 @@ def note(*words, **more):
     with open(os.environ["PRINTED"], "a") as file: file.write(" ".join(map(str, words)) + "\\n")
     _print(*words, **more)
 builtins.print = note
+with open(os.environ["PRINTED"] + ".pid", "w") as file: file.write(str(os.getpid()))
 `
 
 /** Opens a bench with a device whose program is a class of PyLabRobot. */
@@ -43,7 +44,7 @@ async function bench(t: Test, type: string, words: readonly string[], folder = d
   const printed = () => (existsSync(`${folder}/printed`) ? readFileSync(`${folder}/printed`, 'utf8').trim().split('\n') : [])
   await until(() => instrument.info().identity ?? instrument.info().fault)
   t.equal(instrument.info().fault, null, 'it describes itself')
-  const killed = () => spawnSync('pkill', ['-9', '-f', `${folder}/benchd_bridge.py`])
+  const killed = () => process.kill(Number(readFileSync(`${folder}/printed.pid`, 'utf8')), 'SIGKILL')
   return { call, perform, printed, instrument, killed }
 }
 
