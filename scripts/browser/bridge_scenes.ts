@@ -12,7 +12,36 @@ const plate = { type: 'object', properties: { rows: { type: 'integer' } } }
 const settings = { operations: { read: { params: { properties: { wells, plate } }, seconds: 1 } } }
 const shaped = { device_id: 'reader-1', driver: 'simulated', type: 'reader', transport: { kind: 'simulated' }, settings }
 
+const steps = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`step_${i}`, { seconds: 1 }]))
+
 export const bridgeChecks: Record<string, Check> = {
+  async 'the menu of a device with many operations has a search, and its stop stands first'({ complaints }) {
+    const bench = await openBench({ devices: [{ ...shaped, settings: { operations: steps } }] })
+    try {
+      const page = await bench.open('/')
+      await page.getByRole('button', { name: 'More of reader-1' }).click()
+      const sheet = page.getByRole('dialog')
+      await sheet.getByRole('button', { name: 'Initialize' }).click()
+      await page.getByRole('button', { name: 'More of reader-1' }).click()
+      const search = sheet.getByRole('searchbox', { name: 'Search' })
+      await search.fill('step 27')
+      await sheet.getByRole('button', { name: 'Step 28', exact: true }).waitFor({ state: 'detached' })
+      assert.equal(await sheet.getByRole('button', { name: /^Step 27/ }).count(), 11)
+      assert.ok(await sheet.getByRole('button', { name: 'Stop reader-1' }).isVisible())
+      await search.fill('centrifuge')
+      await sheet.getByText('No operation has these words in its name.').waitFor()
+      await search.fill('step 271')
+      await sheet.getByRole('button', { name: 'Step 271' }).click()
+      await until(async () => {
+        const { last_operation } = await bench.ask('GET', '/api/devices/reader-1')
+        return (last_operation as { operation: string } | null)?.operation === 'step_271'
+      })
+      complaints.push(...bench.complaints)
+    } finally {
+      await bench.close()
+    }
+  },
+
   async 'a list is typed with commas, an object as JSON, and a mistake stands beside its field'({ complaints }) {
     const bench = await openBench({ devices: [shaped] })
     try {

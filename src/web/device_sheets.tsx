@@ -13,6 +13,9 @@ import { ask, refusal, refusalOf, scope, state } from './store.tsx'
 
 type MenuProps = { device: DeviceInfo; operations: readonly Operation[]; press: Press; begin: (operation: Operation) => unknown }
 
+/** More operations than these have a search. */
+const mostAtAGlance = 16
+
 /** All that can be done with a device, in a sheet. */
 export function Menu({ device, operations, press, begin }: MenuProps) {
   const { device_id, operation: running } = device
@@ -24,17 +27,32 @@ export function Menu({ device, operations, press, begin }: MenuProps) {
     close()
     return act()
   }
+  const searched = useSignal('')
+  const isLong = operations.length > mostAtAGlance
+  const words = searched.value.toLowerCase()
+  const shown = why ? [] : operations.filter(({ name }) => titled(name).toLowerCase().includes(words))
+  const others = (
+    <>
+      {!running && !isSafe(state.value) && <Act label="Initialize" onPress={closing(() => press(asked('initializeDevice', device)))} />}
+      {!running && <Lease device={device} />}
+      <StopOne device_id={device_id} label={`Stop ${device_id}`} />
+    </>
+  )
   return (
     <Sheet title={device_id} onClose={close}>
+      {isLong && <div class="row">{others}</div>}
+      {isLong && !why && (
+        <label class="search">
+          Search <input type="search" value={searched.value} onInput={(event) => (searched.value = event.currentTarget.value)} />
+        </label>
+      )}
       <div class="row">
-        {!why &&
-          operations.map((operation) => (
-            <Act key={operation.name} label={titled(operation.name)} onPress={closing(() => begin(operation))} />
-          ))}
-        {!running && !isSafe(state.value) && <Act label="Initialize" onPress={closing(() => press(asked('initializeDevice', device)))} />}
-        {!running && <Lease device={device} />}
-        <StopOne device_id={device_id} label={`Stop ${device_id}`} />
+        {shown.map((operation) => (
+          <Act key={operation.name} label={titled(operation.name)} onPress={closing(() => begin(operation))} />
+        ))}
+        {!isLong && others}
       </div>
+      {isLong && !why && shown.length === 0 && <p class="hint">No operation has these words in its name.</p>}
       {why && <p class="hint">{why}</p>}
     </Sheet>
   )

@@ -844,7 +844,7 @@ class Params:
                 # A parameter that is left out is None already.
                 words = [word for word in _list(shape.schema["type"]) if word != "null"]
                 properties[name]["type"] = _one_or_list(words) if words else "null"
-            elif plain(default) is not None and _fits(shape, plain(default)):
+            elif not isinstance(default, _OF_ITS_START) and plain(default) is not None and _fits(shape, plain(default)):
                 properties[name]["default"] = plain(default)
         self.schema: Dict[str, Any] = {"type": "object", "properties": properties, "required": required}
 
@@ -861,6 +861,10 @@ class Params:
             return self.made(given)
         except ValueError as error:
             raise Invalid(str(error)) from error
+
+
+#: Defaults that are made when a module is loaded: a description must be the same after each start.
+_OF_ITS_START = (datetime.date, datetime.time)
 
 
 def _fits(shape: Shape, value: Any) -> bool:

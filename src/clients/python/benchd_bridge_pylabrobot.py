@@ -484,14 +484,19 @@ def _derived(owner: Any, members: Dict[str, Any]) -> Dict[str, Any]:
         found["set_temperature"] = _switching_off(members["set_temperature"])
     speed = _speed_of(owner)
     if speed is not None:
-        name, factor = speed
+        param, factor = speed
 
         @operation(seconds=("duration", 10), units={"speed": "rpm", "duration": "s"}, minimum={"speed": 0, "duration": 0})
         async def shake(self: Any, speed: float, duration: float) -> None:
             """Shake, and stand still again"""
-            await self.run(self.shake_for, {"params": {name: speed * factor}, "duration": duration})
+            await self.run(self.shake_for, {"params": {param: speed * factor}, "duration": duration})
 
         found["shake"] = shake
+    for word in ("open", "close", "lock_plate", "unlock_plate"):
+        own: Any = getattr(owner, word, None)
+        if word not in members and callable(own):
+            call = _without_parameters(word, own, owner)
+            found.update({} if call is None else {word: call})
     spin: Any = getattr(owner, "spin", None)
     if "centrifuge" not in members and spin is not None and {"g", "duration"} <= set(inspect.signature(spin).parameters) and set(_needs(spin)) <= {"g", "duration"}:
 
@@ -502,6 +507,20 @@ def _derived(owner: Any, members: Dict[str, Any]) -> Dict[str, Any]:
 
         found["centrifuge"] = centrifuge
     return found
+
+
+def _without_parameters(name: str, method: Callable[..., Any], owner: Any) -> Optional[Callable[..., Any]]:
+    """The operation without parameters that a method is which can do without its own: each has a default, or may be None."""
+    properties = Params(method, owner, is_lenient=True).schema["properties"]
+    given = {each: None for each in _needs(method)}
+    if any("null" not in properties.get(each, {}).get("type", ()) for each in given):
+        return None
+
+    async def call(self: Any) -> None:
+        await self.run(getattr(self.machine.device, name), given)
+
+    call.__doc__ = _summary(method)
+    return operation(seconds=_USUAL_S, margin=_MARGIN_S)(call)
 
 
 def _speed_of(owner: Any) -> Optional[Tuple[str, float]]:

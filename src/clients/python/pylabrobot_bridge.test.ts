@@ -180,3 +180,99 @@ withPython('a backend that cannot be made is a fault that says why', async (t) =
     /backends\.Nothing cannot be made: .*; see its name and its parameters in PyLabRobot's documentation/,
   )
 })
+
+withPython('methods become operations of every bench by their names and units, or are none', async (t) => {
+  const folder = program(t)
+  const code = `
+import asyncio, json
+from typing import Optional
+from benchd_bridge_pylabrobot import Options, pylabrobot_bridge
+calls = []
+class Base:
+    async def setup(self): pass
+    async def stop(self): pass
+class Incubator(Base):
+    async def start_shaking(self, frequency: float):
+        """Start shaking the incubator at the given frequency in Hz."""
+        calls.append(["start", frequency])
+    async def stop_shaking(self): calls.append(["stop"])
+    async def shake(self, speed: float, duration: float): calls.append(["own"])
+class Steps(Base):
+    async def start_shaking(self, speed: float = 800):
+        """Shake.
+
+        speed: steps per second
+        """
+    async def stop_shaking(self): pass
+class Nests(Base):
+    async def start_shaking(self, rpm: int, nest: int = 1): calls.append(["start", rpm])
+    async def stop_shaking(self, nest: int = 1): calls.append(["stop"])
+class Nest(Nests):
+    async def stop_shaking(self, nest: int): pass
+class Tray(Base):
+    async def open(self, slow: bool = False): calls.append(["open", slow])
+    async def close(self, plate: Optional[str], slow: bool = False): calls.append(["close", plate, slow])
+class Lid(Base):
+    async def close(self, force: float): pass
+class Rotor(Base):
+    async def spin(self, g: float, duration: float, acceleration: float = 0.5): calls.append(["spin", g, duration, acceleration])
+class Other(Base):
+    async def spin(self, g: float, duration: float, acceleration: float): pass
+def bridge(owner):
+    return pylabrobot_bridge(owner, Options(halt=[]))
+def perform(owner, name, **params):
+    asyncio.run(getattr(type(made := bridge(owner)), name)(made, **params))
+perform(Incubator, "shake", speed=300, duration=0)
+perform(Nests, "shake", speed=300, duration=0)
+perform(Tray, "open")
+perform(Tray, "close")
+perform(Rotor, "centrifuge", g=500, duration=1)
+print(json.dumps([calls, [sorted(bridge(owner).describe()["operations"]) for owner in (Incubator, Steps, Nest, Tray, Lid, Rotor, Other)]]))`
+  const [calls, operations] = JSON.parse(
+    execFileSync('python3', ['-c', code], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+  )
+  t.same(calls, [['start', 5], ['stop'], ['start', 300], ['stop'], ['open', false], ['close', null, false], ['spin', 500, 1, 0.5]])
+  t.same(operations, [
+    ['backend_shake', 'shake', 'start_shaking', 'stop_shaking'],
+    ['start_shaking', 'stop_shaking'],
+    ['start_shaking', 'stop_shaking'],
+    ['backend_close', 'backend_open', 'close', 'open'],
+    ['backend_close'],
+    ['centrifuge', 'spin'],
+    ['spin'],
+  ])
+})
+
+withPython(
+  'halts are proposed by names: motion, then heat, then the rest; never the ends of the connection, or what opens a gripper',
+  async (t) => {
+    const folder = program(t)
+    const code = `
+import json
+from benchd_bridge_pylabrobot import halts_of, unfinished_halts_of
+def of(names, needs=()):
+    members = {name: (lambda self: None) for name in names}
+    scope = {}
+    for name, param in needs: exec(f"async def {name}(self, {param}): pass", scope)
+    return type("Device", (), {**members, **{name: scope[name] for name, _ in needs}})
+def told(*args):
+    owner = of(*args)
+    print(json.dumps([list(map(str, halts_of(owner))), unfinished_halts_of(owner)]))
+told(["turn_off", "deactivate", "stop_shaking", "setup", "stop", "home", "stop_fan", "start_shaking"])
+told(["abort", "cancel", "halt", "emergency_stop", "stop_all", "clear_abort", "halt_gripper", "stop_freedrive_mode", "stop_acquisition"])
+told(["deactivate_block", "deactivate_lid", "stop_temperature_control", "stop_heating_or_cooling"])
+told([], [("abort_run", "block_id: int"), ("set_heater", "on: bool"), ("stop_shaking", "stack_index: int = 0")])
+told(["deactivate"], [("set_heater", "on: bool")])`
+    const lines = execFileSync('python3', ['-c', code], { cwd: folder, encoding: 'utf8' }).trim().split('\n')
+    t.same(
+      lines.map((line) => JSON.parse(line)),
+      [
+        [['stop_shaking', 'deactivate', 'stop_fan', 'turn_off'], {}],
+        [['abort', 'cancel', 'emergency_stop', 'halt', 'stop_all'], {}],
+        [['deactivate_block', 'deactivate_lid', 'stop_heating_or_cooling', 'stop_temperature_control'], {}],
+        [['stop_shaking', 'set_heater={"on": false}'], { abort_run: ['block_id'] }],
+        [['deactivate'], {}],
+      ],
+    )
+  },
+)

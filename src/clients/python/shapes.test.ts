@@ -141,7 +141,7 @@ withPython('a parameter that cannot come from JSON is left out where it has a de
       `
 class Reader(Bridge):
     @operation(seconds=1)
-    def read(self, wavelength: int = 600, then: Optional[Callable[[int], None]] = None, untold=2.5, anything=None, mode: Mode = Mode.SLOW): pass
+    def read(self, wavelength: int = 600, then: Optional[Callable[[int], None]] = None, untold=2.5, anything=None, mode: Mode = Mode.SLOW, at: datetime.datetime = datetime.datetime.now()): pass
     @operation(seconds=1)
     def each(self, do: Callable[[int], None]): pass
     @operation(seconds=1)
@@ -165,6 +165,7 @@ say(error(lambda: shape_of(Tree)))`,
             untold: { type: 'number', default: 2.5 },
             anything: { type: ['number', 'string', 'boolean', 'array', 'object'] },
             mode: { type: 'string', enum: ['FAST', 'SLOW'], default: 'SLOW' },
+            at: { type: 'string', description: 'a time such as 2026-11-29T09:00:00' },
           },
           required: [],
         },
