@@ -19,6 +19,7 @@ const guides = {
   api: ['src/http/README.md', 'The API'],
   clients: ['src/clients/README.md', 'Clients'],
   drivers: ['drivers/README.md', 'Drivers'],
+  pylabrobot: ['src/clients/python/PYLABROBOT.md', "PyLabRobot's devices"],
   lab: ['src/fleet/README.md', 'Many benches'],
 }
 const pageOf = Object.fromEntries(Object.entries(guides).map(([name, [path]]) => [path, name]))

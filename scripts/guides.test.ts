@@ -9,9 +9,14 @@ import { commandsGuide } from './commands_guide.ts'
 
 const top = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(top, path), 'utf8')
-const guides = ['README.md', 'systemd/README.md', 'drivers/README.md', 'scripts/bench/README.md', 'scripts/guest/README.md'].concat(
-  ['', 'cli/', 'clients/', 'fleet/', 'http/', 'workflow/', 'workflow/records/'].map((room) => `src/${room}README.md`),
-)
+const guides = [
+  'README.md',
+  'systemd/README.md',
+  'drivers/README.md',
+  'src/clients/python/PYLABROBOT.md',
+  'scripts/bench/README.md',
+  'scripts/guest/README.md',
+].concat(['', 'cli/', 'clients/', 'fleet/', 'http/', 'workflow/', 'workflow/records/'].map((room) => `src/${room}README.md`))
 
 test('the README has at most 726 words besides the table of drivers, which grows with them', (t) => {
   const text = read('README.md').replace(/<!-- drivers -->[\s\S]*<!-- \/drivers -->/, '')

@@ -22,6 +22,26 @@ import benchd_bridge_pylabrobot as bridge  # noqa: E402
 import pylabrobot  # noqa: E402
 
 
+#: What was run, with which version, against what, and which test does it; not by this script.
+TRIED = """
+## Tested machines
+
+No class was run with a real instrument. These were run as devices of a bench with PyLabRobot 0.2.2 (main of 2026-08-21, commit 598b58f) on 2026-11-29; set `PYLABROBOT` to a checkout to run the tests again.
+
+| class, without `pylabrobot.` | against | tried | test |
+|---|---|---|---|
+| `legacy.centrifuge.MicroSpin` | PyLabRobot's mock server of a MicroSpin, over TCP | initialize, home, spin; its rotor stands after a stop, an unplug and a kill of the program | `pylabrobot_library.test.ts` |
+| `qinstruments.BioShake` | the simulated instrument of the driver `bioshake`, on a pseudo-terminal | initialize, shake; it stands after a stop, an unplug and a kill of the program | `pylabrobot_library.test.ts` |
+| `legacy.heating_shaking.HeaterShakerChatterboxBackend` | itself: it only prints what it is told | initialize, shake, heat, a halt during each, a kill of the program | `pylabrobot_library.test.ts` |
+| `legacy.storage.cytomat.cytomat.CytomatChatterbox` | itself, as above | initialize, shake, take in a plate, a halt during each, a kill of the program | `pylabrobot_library.test.ts` |
+| `legacy.thermocycling.ThermocyclerChatterboxBackend` | itself, as above | initialize, heat the block, run a protocol, a halt during each, a kill of the program | `pylabrobot_library.test.ts` |
+| `legacy.plate_reading.PlateReaderChatterboxBackend` | itself, as above | initialize, read absorbance and luminescence, a kill of the program; nothing halts it | `pylabrobot_library.test.ts` |
+| `legacy.liquid_handling.backends.hamilton.STAR_chatterbox.STARChatterboxBackend` | itself, as above | initialize, ask for the state of the iSWAP, raise the channels, a halt during each, a kill of the program | `pylabrobot_library.test.ts` |
+| `brooks.precise_flex.PreciseFlex` | a stand-in of the controller | initialize, pick, a stop during a place | `precise_flex_bridge.test.ts` |
+| `brooks.precise_flex.PreciseFlex` | the simulated instrument of the driver `precise_flex`, over TCP, without a bridge | set up, move, pick, place, stop | `drivers/precise_flex/pylabrobot.test.ts` |
+| `ufactory.xarm6.XArm6` | a stand-in of the SDK of the arm | initialize, pick, place, jog, free drive, a stop during a pick, also over a connection that was cut | `xarm6_bridge.test.ts` |"""
+
+
 def modules():
     """Yields every module that can be imported; some are deprecated, and raise."""
     walk = pkgutil.walk_packages(pylabrobot.__path__, "pylabrobot.", onerror=lambda name: None)
@@ -85,12 +105,13 @@ print(f"""# PyLabRobot's devices
 <!-- Made by scripts/pylabrobot_table.py: do not edit. -->
 
 This page shows each backend of PyLabRobot {pylabrobot.__version__} ({date}) and each class that its registry of devices names, as the [bridge](../../../drivers/README.md#pylabrobot) describes it:
-{offered} of {methods} public methods ({100 * offered / methods:.1f} %) are operations with all of their parameters. No instrument was used for it. *Halt* is what the bridge proposes; see what your instrument does, and
+{offered} of {methods} public methods ({100 * offered / methods:.1f} %) are operations with all of their parameters. No instrument was used for it ([what was tried](#tested-machines)). *Halt* is what the bridge proposes; see what your instrument does, and
 name it by `--halt`. A method in *Not offered* stands with the parameter that cannot be given over HTTP, or *name* if its name is longer than 64 characters.
 
 | class, without `pylabrobot.` | machines | type | operations | halt | not offered |
 |---|---|---|---|---|---|""")
 for each in rows:
     print(f"| `{each['class']}` | {each['machines']} | {each['type']} | {each['offered']} of {each['methods']} | {each['halt']} | {each['lacking']} |")
+print(TRIED)
 if offered < 0.9 * methods:
     sys.exit(f"only {offered} of {methods} methods are offered")

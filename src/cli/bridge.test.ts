@@ -93,7 +93,7 @@ const wrong: Record<string, [methods: string, found: RegExp]> = {
     /^fail initialize: the program was lost: it wrote a line that is no message of JSON-RPC: "ready"/,
   ],
   'writes a line that is too long': [
-    '@operation(seconds=2)\ndef read(self) -> None:\n    self.progress(0.5, "x" * 1100000)',
+    '@operation(seconds=2)\ndef read(self) -> None:\n    os.write(self._out, b"x" * 1100000)',
     /^fail read: the program was lost: it wrote a line of more than 1 MiB/,
   ],
   'describes itself otherwise each time': [
@@ -179,6 +179,54 @@ withPython('an operation is left out, given values, and ended early', async (t) 
   await refused('--skip shake', /the program has no operation shake; did you mean "shake_it"/)
   await refused('--only shake', /the program has no operation shake; did you mean "shake_it"/)
   await refused('--position pad_1=1,2', /--position pad_1=1,2 is not NAME=X,Y,Z/)
+})
+
+withPython('a halt that is only proposed is a note, with the option that accepts it', async (t) => {
+  const proposing = `def describe(self):\n    return {**super().describe(), "proposed_halt": ["abort", 'switch={"on": false}']}`
+  const { code, found } = await tried(t.testdir({}), reader(proposing))
+  t.equal(code, 0, found.join('\n'))
+  const notes = found.filter((line) => line.startsWith('note proposed halt'))
+  t.match(notes, [/by abort and switch=.*, which nobody has accepted; .* add "--halt", "abort,switch=\{\\"on\\": false\}" to its command/])
+})
+
+/** A class as PyLabRobot has them. */
+const machine = `
+class Shaker:
+    def __init__(self, port: str): pass
+    async def setup(self): pass
+    async def stop(self): pass
+    async def start_shaking(self, speed: float): pass
+    async def stop_shaking(self): pass
+`
+
+withPython('bridge new writes a bridge of a class of PyLabRobot, and prints its device with the halts to accept', async (t) => {
+  const home = t.testdir({ machines: { 'machine.py': machine }, old: { 'benchd_bridge.py': 'other' } })
+  const words = ['--pylabrobot', 'machine.Shaker', '--folder', `${home}/new`, '--', 'port=/dev/ttyUSB0']
+  const called = (...more: string[]) => benchd(home, ['bridge', 'new', 'shaker_1', ...words, ...more], { PYTHONPATH: `${home}/machines` })
+  const { code, stdout } = await called('--limit', 'shake.speed=1:2')
+  t.equal(code, 0)
+  t.match(stdout, /^wrote .*benchd_bridge\.py, .*benchd_bridge_pylabrobot\.py, .*benchd_bridge_arms\.py\n/)
+  const device = JSON.parse(/config\.json: (.*)/.exec(stdout)![1]!)
+  const command = ['python3', '/etc/benchd/bridges/benchd_bridge.py', 'pylabrobot', 'machine.Shaker']
+  const transport = { kind: 'bridge', command: [...command, 'port=/dev/ttyUSB0', '--limit', 'shake.speed=1:2'] }
+  t.same(device, { device_id: 'shaker_1', driver: 'bridge', type: 'shaker', transport })
+  t.match(stdout, /\n {2}no LIVE run uses it before .*: "--halt", "stop_shaking"\n/)
+  t.match(stdout, /bridge try -- python3 benchd_bridge\.py pylabrobot machine\.Shaker port=\/dev\/ttyUSB0 --limit shake\.speed=1:2\n$/)
+  t.notMatch((await called('--halt', 'stop_shaking')).stdout, /no LIVE run|wrote/)
+  const lost = await called('--limit', 'shake.sped=1:2')
+  t.match(lost, {
+    code: 0,
+    stdout: /has not described itself: .*--limit shake\.sped: no operation shake has a parameter sped\n[\s\S]*"type":"TYPE"/,
+  })
+
+  const refused = (line: string, stderr: RegExp) =>
+    benchd(home, ['bridge', 'new', ...line.split(' ')]).then((one) => t.match(one, { stderr }) && t.not(one.code, 0))
+  await refused(
+    `shaker_1 --pylabrobot machine.Shaker --folder ${home}/old`,
+    /benchd_bridge\.py is there already, in another version; remove it/,
+  )
+  await refused('Shaker --pylabrobot machine.Shaker', /Shaker cannot name a bridge/)
+  await refused('shaker_1 port=x', /takes no port=x without --pylabrobot CLASS/)
 })
 
 withPython('of many operations a few are named', async (t) => {

@@ -3,7 +3,7 @@
 import { join, resolve } from 'node:path'
 import { inSentence } from '../kit/did_you_mean.ts'
 import { exists, isFile } from '../kit/folder.ts'
-import { bridgeTypes, filesOf, nextSteps } from './bridge_skeleton.ts'
+import { bridgeTypes, filesOf, mustBeName, nextSteps } from './bridge_skeleton.ts'
 import { command } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { decimal } from './numbers.ts'
@@ -15,28 +15,59 @@ type Position = import('../../drivers/bridge/trial/checklist.ts').Position
 
 const bridgeNew = command({
   name: 'bridge new',
-  summary: 'Write the program of a bridge with a stand-in for its instrument, a unit test, and the library',
-  operands: ['NAME'],
+  summary:
+    'Write the program of a bridge with a stand-in for its instrument, a unit test, and the library; or a bridge of a class of PyLabRobot',
+  operands: ['NAME', '[WORD…]'],
   options: {
+    pylabrobot: {
+      type: 'string',
+      value: 'CLASS',
+      help: 'Class of PyLabRobot behind the device, in place of a stand-in; each WORD is a parameter NAME=VALUE of the class, or, after --, an option of its bridge',
+    },
     type: { type: 'string', value: 'TYPE', help: `Type of the device: ${bridgeTypes.join(', ')}, or another word; default reader` },
     folder: { type: 'string', value: 'DIR', help: 'Folder of the files; default: the present one' },
   },
   example: 'benchd bridge new balance --type scale',
-  async run({ options, operands: [name = ''] }) {
-    const { createSynced } = await import('../kit/durable.ts')
+  async run({ options, operands: [name = '', ...words] }) {
     const folder = resolve(options.folder ?? '.')
+    if (options.pylabrobot !== undefined) return newOfPylabrobot(name, [options.pylabrobot, ...words], folder, options)
+    if (words.length > 0) throw new CliError('usage', `bridge new ${name} takes no ${words[0]} without --pylabrobot CLASS`)
     const files = await filesOf(name, options.type ?? 'reader')
     const there = Object.keys(files).find((file) => file !== library && exists(join(folder, file)))
     if (there)
       throw new CliError('busy', `${join(folder, there)} is there already and stays as it is; take another name, or another --folder`)
-    const written = Object.keys(files).filter((file) => !exists(join(folder, file)))
-    for (const file of written) await createSynced(join(folder, file), files[file]!, { mode: 0o644, isNew: true })
+    const written = await writeNew(folder, files)
     if (options.json) return print(JSON.stringify({ folder, files: written }))
     print(
       [`wrote ${written.map((file) => join(folder, file)).join(', ')}`, ...nextSteps(name, options.type ?? 'reader', folder)].join('\n'),
     )
   },
 })
+
+/** Writes the files that are not there. Returns their names. */
+async function writeNew(folder: string, files: Record<string, string>): Promise<string[]> {
+  const { createSynced } = await import('../kit/durable.ts')
+  const written = Object.keys(files).filter((file) => !exists(join(folder, file)))
+  for (const file of written) await createSynced(join(folder, file), files[file]!, { mode: 0o644, isNew: true })
+  return written
+}
+
+/** Writes the files of a bridge of PyLabRobot, and prints its device. `words` are its class and the parameters and options of that. */
+async function newOfPylabrobot(name: string, words: string[], folder: string, options: { type?: string; json?: boolean }): Promise<void> {
+  const { describedBy, deviceOf, librariesFor, stepsOf } = await import('./bridge_pylabrobot.ts')
+  mustBeName(name, options.type ?? 'shaker')
+  if (options.type) words.push('--type', options.type)
+  const written = await writeNew(folder, await librariesFor(folder))
+  const described = await describedBy(folder, words)
+  const { type, proposed_halt } = typeof described === 'string' ? { type: options.type ?? 'TYPE', proposed_halt: undefined } : described
+  if (options.json) return print(JSON.stringify({ folder, files: written, device: deviceOf(name, type, words), proposed_halt }))
+  const paths = written.map((file) => join(folder, file)).join(', ')
+  print(
+    [written.length > 0 ? `wrote ${paths}` : `its files are in ${folder} already`, ...stepsOf(name, words, folder, described, type)].join(
+      '\n',
+    ),
+  )
+}
 
 const library = 'benchd_bridge.py'
 /** Signals that end a trial, which halts the instrument first: Ctrl-C, a kill, and a terminal that is closed. */

@@ -176,5 +176,6 @@ test('a class of PyLabRobot is tried like any program', {
   const words = ['bridge', 'try', '--yes', '--with', 'shake.speed=500', '--', ...program]
   const { code, stdout } = await benchd(folder, words, { PYTHONPATH: PYLABROBOT! })
   t.equal(code, 0, stdout)
+  t.match(stdout, /note {2}proposed halt .*add "--halt", "stop_shaking,deactivate" to/)
   t.match(stdout, /pass {2}halt during shake .*\n[\s\S]*pass {2}killed during shake /)
 })

@@ -120,8 +120,8 @@ export const bridgeTypes: readonly string[] = [...Object.keys(operations), 'tran
 const taken =
   'asyncio base64 benchd_bridge concurrent functools importlib inspect json math os re sys test threading time traceback types typing unittest'
 
-/** Returns the texts of the files by their names. Throws a usage error for a name that is no name of a device and of a module. */
-export async function filesOf(name: string, type: string): Promise<Record<string, string>> {
+/** Throws a usage error for a name that is no name of a device and of a module, and for a type that is no word. */
+export function mustBeName(name: string, type: string): void {
   if (!/^[a-z][a-z0-9_]{0,27}$/.test(name) || taken.split(' ').includes(name))
     throw new CliError(
       'usage',
@@ -129,6 +129,11 @@ export async function filesOf(name: string, type: string): Promise<Record<string
     )
   if (!/^[a-z][a-z0-9_]{0,31}$/.test(type))
     throw new CliError('usage', `--type ${type} is not one word in small letters; take one of ${bridgeTypes.join(', ')}`)
+}
+
+/** Returns the texts of the files by their names. Throws as `mustBeName` does. */
+export async function filesOf(name: string, type: string): Promise<Record<string, string>> {
+  mustBeName(name, type)
   const library = new TextDecoder().decode(await readShipped(new URL('../../web/clients/benchd_bridge.py', import.meta.url)))
   const made = type === 'transporter' ? transporter : deviceOf(type, operations[type] ?? usual)
   const fill = (text: string) => text.replaceAll('NAME', name).replaceAll('CLASS', classOf(name))

@@ -84,8 +84,9 @@ function asPath(file: string): string {
   return /^\.\.?\//.test(path) ? path : `./${path}`
 }
 
-function quoted(word: string): string {
-  return /^[\w./+:@~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+/** Quotes a word for a shell where that is needed. */
+export function quoted(word: string): string {
+  return /^[\w./+:@~=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /** Returns the setting with which npm uses the headers beside Node instead of downloading them. */

@@ -262,6 +262,10 @@ const instrumentScenes: readonly Scene[] = [
   refused('replay $home/none.json --driver bioshake', 3, /none\.json/),
   said('bridge new balance --type scale --folder $home/bridges', /^wrote .*balance\.py[\s\S]*bridge try balance\.py\n$/),
   refused('bridge new balance --folder $home/bridges', 5, /balance\.py is there already and stays as it is/),
+  said(
+    'bridge new shaker_1 --pylabrobot pylabrobot.qinstruments.BioShake3000 name=shaker --folder $home/pylabrobot',
+    /^wrote .*benchd_bridge_arms\.py\n[\s\S]*bridge try -- python3 benchd_bridge\.py pylabrobot \S+ name=shaker\n$/,
+  ),
   refused('bridge try $home/bridges/none.py', 3, /there is no file .*none\.py; to make one: benchd bridge new NAME/),
   refused('safe-off', 75, /a benchd runs on the data folder/),
 ]

@@ -1,6 +1,7 @@
 // The checklist for the program of a bridge: the conformance suite of the drivers in small, in real time and with one program.
 
 import { inSentence } from '../../../src/kit/did_you_mean.ts'
+import { unaccepted } from '../as_described.ts'
 import type { Settings } from '../bridge.ts'
 import { type Activity, type Choice, initializing, movesOf, operationsOf, type Position } from './activities.ts'
 import { answers, does, reads, ready, refuses } from './checks.ts'
@@ -110,6 +111,9 @@ async function describes({ program, report }: Tried): Promise<boolean> {
     advice.describe,
   )
   if (!isDescribed) return false
+  const { proposed_halt } = program.description
+  if (proposed_halt && program.settings.halt === 'message')
+    await report.tried('proposed halt', () => Promise.reject(new Note(unaccepted(proposed_halt))), advice.halt)
   await report.tried(
     'limits',
     async () => {

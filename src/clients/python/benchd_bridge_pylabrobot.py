@@ -1,6 +1,6 @@
 """Devices of PyLabRobot as devices of the bench: https://<bench>/clients/benchd_bridge_pylabrobot.py, beside benchd_bridge.py.
 
-    python3 benchd_bridge.py pylabrobot pylabrobot.qinstruments.BioShake3000T name=shaker port=/dev/ttyUSB0 --halt stop_shaking,deactivate
+    python3 benchd_bridge.py pylabrobot pylabrobot.qinstruments.BioShake3000 name=shaker port=/dev/ttyUSB0 --halt stop_shaking
 
 makes the methods of a class of PyLabRobot operations of a device: of a backend, or of a plain class with `setup()` and `stop()`.
 """
@@ -134,7 +134,7 @@ class Options(NamedTuple):
     halt: Optional[Sequence["Halt"]] = None
     #: How long a method takes, where that is not a parameter `duration`.
     seconds: Dict[str, float] = {}
-    #: The least and the largest value of a parameter, by `method.parameter`.
+    #: The least and the largest value of a parameter, by `operation.parameter`.
     limits: Dict[str, Tuple[float, float]] = {}
     #: Methods that are called whenever the object is made, with their parameters.
     calls: Sequence[Tuple[str, Dict[str, Any]]] = ()
@@ -245,8 +245,6 @@ class Method:
         for param, schema in properties.items():
             if not {"number", "integer", "array"}.isdisjoint([schema["type"]] if isinstance(schema["type"], str) else schema["type"]):
                 schema.update({word: value for word, value in (("unit", _unit(param)),) if value})
-            least, largest = options.limits.get(f"{name}.{param}", (None, None))
-            schema.update({word: value for word, value in (("minimum", least), ("maximum", largest)) if value is not None})
         if any(schema.get("description", "").startswith("wells") for schema in properties.values()):
             # All wells of the plate, unless the caller names some.
             self.params.schema["required"] = [each for each in self.params.schema["required"] if not properties[each].get("description", "").startswith("wells")]
@@ -406,6 +404,8 @@ def pylabrobot_bridge(make: Callable[[], Any], options: Options = Options(), dev
         **{name: _calling(method, name if not name.startswith("backend_") or hasattr(owner, name) else name[8:]) for name, method in operations.items()},
     }
     members.update(_derived(owner, members))
+    for place, limits in options.limits.items():
+        _limit(members, place, limits)
     if thermometer is not None:
         members["temperature"] = lambda self: self.ask(thermometer)
     bridge = type("PyLabRobot", (_PyLabRobot,), members)()
@@ -418,6 +418,16 @@ def pylabrobot_bridge(make: Callable[[], Any], options: Options = Options(), dev
     if not bridge.questions:
         print(f"{bridge.model}: nothing asks how it is; name a method that moves nothing: --check METHOD", file=sys.stderr)
     return bridge
+
+
+def _limit(members: Dict[str, Any], place: str, limits: Tuple[float, float]) -> None:
+    """Narrows a parameter of an operation, which may be named as its method is. Raises a ValueError if there is none."""
+    name, _, param = place.partition(".")
+    found = [getattr(members.get(each), "__bridge__", {"params": {"properties": {}}})["params"]["properties"] for each in (name, f"backend_{name}")]
+    schema = next((properties[param] for properties in found if param in properties), None)
+    if schema is None:
+        raise ValueError(f"--limit {place}: no operation {name} has a parameter {param}")
+    schema.update(zip(("minimum", "maximum"), limits))
 
 
 def _must_have(owner: Any, names: Sequence[str]) -> None:
@@ -845,7 +855,7 @@ def main(words: List[str]) -> None:
     parser.add_argument("--check", metavar="METHOD", help="a method that asks the instrument something and moves nothing")
     parser.add_argument("--halt", metavar="METHODS", action="append", help="the methods that end motion and heat, with commas, or METHOD=JSON; none: nothing ends it")
     parser.add_argument("--seconds", metavar="METHOD=S", action="append", default=[], help="how long a method takes")
-    parser.add_argument("--limit", metavar="METHOD.PARAM=MIN:MAX", action="append", default=[], help="the range of a parameter")
+    parser.add_argument("--limit", metavar="OPERATION.PARAM=MIN:MAX", action="append", default=[], help="the range of a parameter")
     parser.add_argument("--call", metavar="METHOD=JSON", action="append", default=[], help="a method that is called whenever the object is made")
     parser.add_argument("--open", type=float, metavar="MM", help="the width to which the gripper of an arm opens")
     parser.add_argument("--closed", type=float, metavar="MM", help="the width to which the gripper of an arm closes")
@@ -888,10 +898,14 @@ def _give_up(path: str, error: Exception) -> NoReturn:
 
 
 def _halts(text: str) -> List[Halt]:
-    name, is_pair, value = text.partition("=")
-    if is_pair:
-        return [Halt(name, json.loads(value))]
-    return [] if text == "none" else [Halt(each) for each in text.split(",")]
+    """Reads METHOD,METHOD={"param": value},…"""
+    found: List[Halt] = []
+    while text and text != "none":
+        name, is_given, text = re.findall(r"([^,=]*)(=?),?(.*)", text, re.S)[0]
+        given, end = json.JSONDecoder().raw_decode(text) if is_given else ({}, 0)
+        found.append(Halt(name, given))
+        text = text[end:].lstrip(",")
+    return found
 
 
 def _pair(word: str) -> Tuple[str, str]:
@@ -916,7 +930,10 @@ def _maker(path: str, given: Dict[str, str]) -> Callable[[], Any]:
         parts = []
         arguments: Dict[str, Any] = {}
         for name, text in own.items():
-            if re.fullmatch(r"[a-z]\w*(\.\w+)*\.[A-Za-z]\w*", text) and name not in shapes:
+            types = shapes[name].schema["type"] if name in shapes else "object"
+            # A parameter that takes anything may be text with dots.
+            is_part = types == "object" or ("object" in types and text.startswith("pylabrobot."))
+            if is_part and re.fullmatch(r"[a-z]\w*(\.\w+)*\.[A-Za-z]\w*", text):
                 inner = {each[len(name) + 1 :]: value for each, value in given.items() if each.startswith(f"{name}.")}
                 arguments[name] = _maker(text, inner)()
                 parts.append(arguments[name])

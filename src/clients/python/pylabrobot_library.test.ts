@@ -57,6 +57,32 @@ test('every backend and every class of the registry is described, and the page s
   t.end()
 })
 
+test('each command of the guide names a class with its parameters and options', { skip: noLibrary || noSerial }, (t) => {
+  const guide = readFileSync(`${top}drivers/README.md`, 'utf8')
+  const commands = [...guide.matchAll(/"command": (\["python3", "[^"]*", "pylabrobot", [^\]]*\])/g)].map(
+    ([, words = '']) => JSON.parse(words) as string[],
+  )
+  t.equal(commands.length, 2)
+  const parts = [
+    'pylabrobot.inheco.InhecoThermoShake',
+    'index=1',
+    ...(/control_box=\S+ control_box\.\w+=\w+/.exec(guide)?.[0].split(' ') ?? []),
+  ]
+  t.equal(parts.length, 4)
+  for (const words of [...commands.map((command) => command.slice(3)), parts]) {
+    const options = {
+      env: { ...process.env, PYTHONPATH: PYLABROBOT },
+      input: '{"jsonrpc":"2.0","id":1,"method":"describe"}\n',
+      encoding: 'utf8',
+    } as const
+    const { stdout, stderr } = spawnSync('python3', [`${top}src/clients/python/benchd_bridge.py`, 'pylabrobot', ...words], options)
+    t.match(stdout && JSON.parse(stdout), { result: { type: /shaker|transporter/ } }, stderr)
+    if (words.includes('--limit'))
+      t.match(JSON.parse(stdout).result.operations.shake.params.properties.speed, { minimum: 200, maximum: 3000 })
+  }
+  t.end()
+})
+
 /** Serves PyLabRobot's mock of a MicroSpin, and tells its state when it is asked. */
 const microspin = `
 import asyncio, json, sys
