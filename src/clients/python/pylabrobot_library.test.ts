@@ -83,6 +83,31 @@ test('each command of the guide names a class with its parameters and options', 
   t.end()
 })
 
+test("the guides and the heads of the libraries name PyLabRobot's modules and classes as they are", { skip: noLibrary }, (t) => {
+  const python = ['benchd_bridge.py', 'benchd_bridge_pylabrobot.py', 'benchd_bridge_arms.py'].map((name) => `src/clients/python/${name}`)
+  const texts = ['drivers/README.md', 'src/clients/README.md', 'systemd/README.md', ...python].map((path) =>
+    readFileSync(`${top}${path}`, 'utf8'),
+  )
+  const names = [...new Set(texts.join('\n').match(/\bpylabrobot\.[a-z]\w*(\.\w+)*/g))]
+  const program = `
+import importlib, sys
+def there(name):
+    try: return importlib.import_module(name)
+    except ImportError:
+        home, _, last = name.rpartition(".")
+        return getattr(importlib.import_module(home), last)
+for name in sys.argv[1:]:
+    try: there(name)
+    except Exception as error: print(name, error)`
+  const { stdout } = spawnSync('python3', ['-c', program, ...names], {
+    env: { ...process.env, PYTHONPATH: PYLABROBOT, PYTHONWARNINGS: 'ignore' },
+    encoding: 'utf8',
+  })
+  t.ok(names.length > 10)
+  t.equal(stdout, '')
+  t.end()
+})
+
 /** Serves PyLabRobot's mock of a MicroSpin, and tells its state when it is asked. */
 const microspin = `
 import asyncio, json, sys
