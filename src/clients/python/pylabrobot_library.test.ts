@@ -88,7 +88,7 @@ test("the guides and the heads of the libraries name PyLabRobot's modules and cl
   const texts = ['drivers/README.md', 'src/clients/README.md', 'systemd/README.md', ...python].map((path) =>
     readFileSync(`${top}${path}`, 'utf8'),
   )
-  const names = [...new Set(texts.join('\n').match(/\bpylabrobot\.[a-z]\w*(\.\w+)*/g))]
+  const names = [...new Set(texts.join('\n').match(/(?<![\w.])pylabrobot\.[a-z]\w*(\.\w+)+/g))]
   const program = `
 import importlib, sys
 def there(name):
