@@ -38,6 +38,7 @@ _HALTS = (
     re.compile(r"deactivate\w*|(stop|switch_off|turn_off)_(heat|heater|heating|temperature)\w*|\w*switch_off_temperature\w*"),
     re.compile(r"(turn|switch)_off|stop_\w+"),
 )
+_SIMULATION = re.compile(r"chatterbox|simulat", re.I)
 #: Switches that are off at False.
 _SWITCHES = re.compile(r"set_(heater|heating|laser|lamp|pump|vacuum)")
 #: Ends of the connection and of what a person leads, what opens a gripper, and what clears an error.
@@ -602,7 +603,8 @@ class _Machine:
     def look_for_ports(self) -> None:
         """Finds the ports that the object has now: its `setup` may have made others."""
         self.ports = []
-        for each in (self.device, *self.parts):
+        # PyLabRobot's simulations have the port of their instrument, and never open it.
+        for each in () if _SIMULATION.search(type(self.device).__name__) else (self.device, *self.parts):
             self._find_ports(each, 3)
         for port in self.ports:
             self._watch(port)
@@ -966,7 +968,8 @@ async def _awaited(method: Callable[..., Any], **params: Any) -> Any:
     """Calls a method of a device. One that is not `async` has a thread of its own: a halt must not wait for it."""
     if inspect.iscoroutinefunction(method):
         return await method(**params)
-    thread = asyncio.get_running_loop().run_in_executor(None, functools.partial(contextvars.copy_context().run, method, **params))
+    context = contextvars.copy_context()
+    thread = asyncio.get_running_loop().run_in_executor(None, lambda: context.run(method, **params))
     _in_threads.add(thread)
     thread.add_done_callback(_in_threads.discard)
     result = await asyncio.shield(thread)
