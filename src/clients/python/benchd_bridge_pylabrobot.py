@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextvars
 import difflib
 import functools
 import importlib
@@ -26,7 +27,7 @@ import time
 import typing
 from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Set, Tuple
 
-from benchd_bridge import Bridge, Busy, DeviceFailed, Invalid, Params, Shape, more_shapes, operation, plain
+from benchd_bridge import Bridge, Busy, DeviceFailed, Interlock, Invalid, Params, Shape, more_shapes, operation, plain
 from benchd_bridge import _hints, _summary, _words  # pyright: ignore[reportPrivateUsage]
 
 __all__ = ["Options", "main", "pylabrobot_bridge"]
@@ -88,7 +89,7 @@ _OF_EVERY_BENCH: Dict[str, Set[str]] = {
 }
 #: Not operations: the ends of the connection, and what only Python needs.
 _NOT_OPERATIONS = {"setup", "stop", "serialize", "deserialize"}
-_TAKEN = {"get_temperature", "halt", "initialize", "initialized", "pose", "check", "describe", "perform", "end"}
+_TAKEN = {"get_temperature", "temperature", "initialized", "pose", "perform", "machine"}
 #: Methods of PyLabRobot's model of labware, which a device of the new style inherits: they move nothing.
 _LABWARE_MODULES = ("pylabrobot.resources", "pylabrobot.serializer", "pylabrobot.legacy.machines")
 #: Units of parameters and results, by the end of their names: PyLabRobot's own units.
@@ -115,6 +116,12 @@ _MOST_OPERATIONS, _LONGEST_NAME = 1000, 64
 _HALT_S = 4.0
 #: One method of a halt may take so long, and so long until its first byte is written.
 _ONE_HALT_S, _FIRST_BYTE_S = 20.0, 0.3
+#: The same on a port that was opened anew, where nobody else holds a lock: until its first byte is written.
+_FIRST_BYTE_ANEW_S = 3.0
+#: Between two halts while something that cannot be ended still runs.
+_AGAIN_S = 1.0
+#: The answer to a question may take so long.
+_ANSWER_S = 2.0
 #: The end of a connection, which may be gone, may take so long.
 _CLOSE_S = 1.0
 #: A halt that takes longer than this does not come to an end: the program ends, and is started again.
@@ -241,6 +248,7 @@ class Method:
     def __init__(self, name: str, owner: Any, options: Options, halts: Sequence[str]) -> None:
         """Raises a TypeError, with the reason, for a method that cannot be an operation."""
         function = getattr(owner, name)
+        self.name = name
         self.params = Params(function, owner, isinstance(inspect.getattr_static(owner, name), (staticmethod, classmethod)))
         properties = self.params.schema["properties"]
         for param, schema in properties.items():
@@ -368,7 +376,7 @@ def operations_of(owner: Any, options: Options, halts: Sequence[str]) -> Tuple[D
         is_alike = known is None or (known == set(properties) and all(_is_number(schema) for schema in properties.values()))
         # A shake that the bridge makes of its beginning and its end asks the instrument questions meanwhile.
         is_made = name == "shake" and _speed_of(owner) is not None
-        told = (name if is_alike and not is_made and name not in _TAKEN else f"backend_{name}").lower()
+        told = (name if is_alike and not is_made and name not in _TAKEN and not hasattr(_PyLabRobot, name) else f"backend_{name}").lower()
         if not re.fullmatch(f"[a-z][a-z0-9_]{{0,{_LONGEST_NAME - 1}}}", told):
             others[name] = "its name is too long, or not in small letters"
         elif len(found) == _MOST_OPERATIONS:
@@ -402,7 +410,7 @@ def pylabrobot_bridge(make: Callable[[], Any], options: Options = Options(), dev
         "type": options.type or type_of(owner),
         "model": owner.__name__,
         "can_halt": bool(halts),
-        **{name: _calling(method, name if not name.startswith("backend_") or hasattr(owner, name) else name[8:]) for name, method in operations.items()},
+        **{name: _calling(method) for name, method in operations.items()},
     }
     members.update(_derived(owner, members))
     for place, limits in options.limits.items():
@@ -461,9 +469,9 @@ def _is_thermometer(method: Any) -> bool:
     return "float" in returned and not any(word in returned for word in ("Tuple", "tuple", "Dict", "dict", "List", "list"))
 
 
-def _calling(method: Method, name: str) -> Callable[..., Any]:
+def _calling(method: Method) -> Callable[..., Any]:
     async def call(self: Any, **given: Any) -> Any:
-        return method.result(await self.run(getattr(self.machine.device, name), method.arguments(given)))
+        return method.result(await self.run(getattr(self.machine.device, method.name), method.arguments(given)))
 
     call.__bridge__ = method.description  # type: ignore[attr-defined]
     call.__params__ = _AsGiven()  # type: ignore[attr-defined]
@@ -558,6 +566,19 @@ def _switching_off(set_temperature: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+#: Where the writes and reads of a halt are noted; None in anything else, such as a question of the library in the background.
+_seen: "contextvars.ContextVar[Optional[List[str]]]" = contextvars.ContextVar("seen", default=None)
+
+
+def _noting(seen: List[str], work: Any) -> "asyncio.Future[Any]":
+    """Begins something whose writes and reads are noted."""
+    token = _seen.set(seen)
+    try:
+        return asyncio.ensure_future(work)
+    finally:
+        _seen.reset(token)
+
+
 class _Machine:
     """The object of PyLabRobot, with the ports that it writes to."""
 
@@ -566,6 +587,8 @@ class _Machine:
         #: The writes to its ports that have come to their end, and the ports that were opened.
         self.written = 0
         self.opened: Set[int] = set()
+        #: Whether the ports of such an object were opened without its `setup`.
+        self.opens_alone = False
         self._take(device)
 
     def _take(self, device: Any) -> None:
@@ -574,7 +597,13 @@ class _Machine:
         labware.racks, labware.home = lambda: device.racks, type(device).__module__.rpartition(".")[0]
         self.parts = list(getattr(device, "__benchd_parts__", ()))
         self.ports: List[Any] = []
-        for each in (device, *self.parts):
+        self.opened.clear()
+        self.look_for_ports()
+
+    def look_for_ports(self) -> None:
+        """Finds the ports that the object has now: its `setup` may have made others."""
+        self.ports = []
+        for each in (self.device, *self.parts):
             self._find_ports(each, 3)
         for port in self.ports:
             self._watch(port)
@@ -582,34 +611,55 @@ class _Machine:
     def _find_ports(self, thing: Any, levels: int) -> None:
         for each in list(getattr(thing, "__dict__", {}).values()):
             if any(base.__module__.startswith("pylabrobot.io") for base in type(each).__mro__) and callable(getattr(each, "write", None)):
-                if each not in self.ports:
+                if all(each is not port for port in self.ports):
                     self.ports.append(each)
             elif levels > 0 and type(each).__module__.startswith("pylabrobot") and not _kinds(type(each)):
                 self._find_ports(each, levels - 1)
 
     def _watch(self, port: Any) -> None:
         """Counts the writes to a port that have come to their end, and notes whether it was opened: a simulation never opens its port."""
-        for name in ("setup", "write"):
-            setattr(port, name, self._watched(port, name, getattr(port, name)))
+        for name in ("setup", *(word for word in dir(port) if word == "write" or word.startswith("read"))):
+            method = getattr(port, name, None)
+            if callable(method) and getattr(method, "__watcher__", None) is not self:
+                watched = self._watched(port, name, method)
+                watched.__watcher__ = self  # type: ignore[attr-defined]
+                setattr(port, name, watched)
 
     def _watched(self, port: Any, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        async def watched(*args: Any, **kwargs: Any) -> Any:
-            result = method(*args, **kwargs)
-            result = await result if hasattr(result, "__await__") else result
-            self.written += name == "write"
+        def note(result: Any) -> Any:
             self.opened.add(id(port))
+            self.written += name == "write"
+            seen = _seen.get()
+            # A read without a byte is what a port of pyserial returns where nothing answers.
+            if seen is not None and (result or name == "write"):
+                seen.append(name)
             return result
 
-        return watched
+        async def noted(result: Any) -> Any:
+            return note(await result)
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            result = method(*args, **kwargs)
+            return noted(result) if hasattr(result, "__await__") else note(result)
+
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            return note(await method(*args, **kwargs))
+
+        return awaited if inspect.iscoroutinefunction(method) else called
 
     @property
     def is_observed(self) -> bool:
         """Whether its writes are seen."""
         return any(id(port) in self.opened for port in self.ports)
 
-    def renew(self) -> None:
-        """Takes a new object: an old one may hold a lock, or wait for an answer that never comes."""
-        self._take(self.make())
+    def renew(self) -> bool:
+        """Takes a new object: an old one may hold a lock, or wait for an answer that never comes. Returns whether there is one."""
+        try:
+            self._take(self.make())
+            return True
+        except Exception as error:  # noqa: B902: a library raises what it likes
+            print(f"it cannot be made once more: {_words(error)}", file=sys.stderr)
+            return False
 
     async def _prepare(self) -> None:
         if self.is_prepared:
@@ -621,16 +671,24 @@ class _Machine:
 
     async def set_up(self, is_quick: bool = False) -> None:
         await self._prepare()
-        for each in (*self.parts, self.device):
-            setup = getattr(each, "setup", None)
-            if setup is not None:
-                names = inspect.signature(setup).parameters
-                await _awaited(setup, **({name: True for name in names if name.startswith("skip_")} if is_quick else {}))
+        try:
+            for each in (*self.parts, self.device):
+                setup = getattr(each, "setup", None)
+                if setup is not None:
+                    names = inspect.signature(setup).parameters
+                    await _awaited(setup, **({name: True for name in names if name.startswith("skip_")} if is_quick else {}))
+        finally:
+            known = {id(port) for port in self.ports}
+            self.look_for_ports()
+            # A port that `setup` makes is opened there.
+            self.opened |= {id(port) for port in self.ports} - known
 
     async def close(self) -> None:
-        """Ends its connections. One that is gone cannot even be closed."""
+        """Ends its connections. One that is gone cannot even be closed; and a `stop` may do nothing where there was no `setup`, so the ports are closed, too."""
         for each in (self.device, *reversed(self.parts)):
             await _bounded(getattr(each, "stop", None), _CLOSE_S)
+        if self.ports:
+            await self.close_ports()
 
     async def close_ports(self) -> None:
         if not self.ports:
@@ -645,13 +703,21 @@ class _Machine:
         await self._prepare()
         for port in self.ports:
             await _awaited(port.setup)
+        self.opens_alone = True
+
+    def must_be_set_up(self, error: BaseException) -> bool:
+        """Whether its ports may need its `setup` to be opened. One that is only away does not: `setup` would move the instrument once the port is back."""
+        return not (self.ports and (self.opens_alone or isinstance(error, (OSError, asyncio.TimeoutError))))
 
     async def free_ports(self) -> None:
         """Ends reads that nobody waits for any more, since the next write would wait for them, and drops late answers."""
         for port in self.ports:
             wake = getattr(getattr(port, "_ser", None), "cancel_read", None)
             if wake is not None:
-                wake()
+                try:
+                    wake()
+                except Exception as error:  # noqa: B902: nothing keeps the halts from being called
+                    print(f"cancel_read: {_words(error)}", file=sys.stderr)
             if getattr(port, "_executor", None) is not None or wake is not None:
                 await _bounded(getattr(port, "reset_input_buffer", None), _CLOSE_S)
 
@@ -662,7 +728,7 @@ async def _bounded(method: Optional[Callable[..., Any]], seconds: float) -> None
         return
     try:
         await asyncio.wait_for(_awaited(method), seconds)
-    except Exception as error:  # noqa: B902: a library raises what it likes
+    except (Exception, asyncio.CancelledError) as error:  # noqa: B902: a library raises what it likes
         print(f"{getattr(method, '__name__', method)}: {_words(error)}", file=sys.stderr)
 
 
@@ -675,9 +741,12 @@ class _PyLabRobot(Bridge):
     #: The methods that ask the instrument something, the best first, and whether they were guessed by their names.
     questions: List[str] = []
     is_guessed = False
-    #: Whether `setup` was called since `stop`, and whether it has come to its end.
+    #: Whether `setup` was called since `stop`, whether it has come to its end, and whether a halt has come through since.
     is_begun = False
     is_set_up = False
+    is_reached = False
+    #: Whether the last halts were sent, and nothing answered a question then.
+    is_deaf = False
     #: What uses the port: operations, questions and `initialize`, which a halt ends or waits for before it opens the port again.
     using: Any = ()
     #: The halt that is under way, and when it began.
@@ -689,13 +758,13 @@ class _PyLabRobot(Bridge):
 
     async def initialize(self) -> None:
         # Closing the port and opening it again is how a device of PyLabRobot starts over.
-        self._must_not_be_halting()
+        self._begin()
         await self._using(self._open_anew(self.machine.set_up), can_cancel=True)
         self.is_set_up = True
 
     async def _open_anew(self, open_: Callable[[], Any]) -> None:
         """Opens the port, which is closed first unless nobody has opened it."""
-        self.is_set_up = False
+        self.is_set_up = self.is_reached = False
         if self.is_begun:
             await self.machine.close()
         self.is_begun = True
@@ -729,58 +798,88 @@ class _PyLabRobot(Bridge):
         if self.ending is not None and not self.ending.done():
             raise Busy("it is being halted", hint="try again in a moment")
 
+    def _begin(self) -> None:
+        self._must_not_be_halting()
+        # What begins now was not ended by a halt before.
+        self.ending = None
+
     async def halt(self) -> None:
         if not self.halts:
             raise DeviceFailed(f"no method of {self.model} ends what it does", hint="use its red button")
-        if self.ending is None or self.ending.done():
+        if self.ending is None:
             self.since = time.monotonic()
             self.ending = asyncio.ensure_future(self._end_all())
             # Where nobody waits for it any more, Python would print what came of it.
             self.ending.add_done_callback(lambda task: task.cancelled() or task.exception())
         await asyncio.wait({self.ending}, timeout=_HALT_S)
         if self.ending.done():
-            return self.ending.result()
+            # The outcome of a halt that took longer is told by the next one: a new one would take as long.
+            ended, self.ending = self.ending, None
+            return ended.result()
         if time.monotonic() - self.since > _LONGEST_HALT_S:
-            print(f"it was not halted within {_LONGEST_HALT_S:g} s, so its program starts again", file=sys.stderr, flush=True)
-            os._exit(1)
+            _start_again(f"it was not halted within {_LONGEST_HALT_S:g} s")
         raise DeviceFailed(f"it is not halted after {time.monotonic() - self.since:.0f} s, which is still tried", hint="use its red button")
 
     async def _end_all(self) -> None:
         """Ends motion and heat, alone on the port. Where that fails, a new object opens the port again: it may have been unplugged, or be waited for."""
         await self._cancel()
         failed = ["it is not set up"]
-        if self.is_set_up:
+        if self.is_set_up or self.is_reached:
             await self.machine.free_ports()
-            failed = await self._call_halts()
-        if not failed:
-            return
-        self.is_set_up = False
+            failed = await self._call_halts(_FIRST_BYTE_S)
+        if failed:
+            failed = await self._halt_anew()
+        # What cannot be ended, such as a method in a thread, may begin a motion after the halt.
+        while not failed and self._running():
+            await asyncio.wait(self._running(), timeout=_AGAIN_S)
+            failed = await self._call_halts(_FIRST_BYTE_ANEW_S)
+        if failed:
+            halts = " --halt ".join(_as_words(self.proposed))
+            hint = f"use its red button; if it has no such part, name its other halts: --halt {halts}" if self.proposed else "use its red button"
+            raise DeviceFailed("; ".join(failed), hint=hint)
+
+    def _running(self) -> Set[Any]:
+        return {*_in_threads, *(task for task, _ in self.using if not task.done())}
+
+    async def _halt_anew(self) -> List[str]:
+        """Opens the port by a new object, and calls its halts: first the port alone, then all of `setup`. Returns what failed."""
+        self.is_set_up = self.is_reached = False
         if _in_threads:
             await asyncio.wait(_in_threads)
+        is_new = True
+        failed: List[str] = []
         opens: Sequence[Callable[[], Any]] = (self.machine.open_ports, functools.partial(self.machine.set_up, is_quick=True))
         for open_ in opens:
             if self.is_begun:
                 await self.machine.close_ports()
-                self.machine.renew()
+                is_new = self.machine.renew()
             self.is_begun = True
             try:
                 await open_()
-                failed = await self._call_halts()
-            except Exception as error:  # noqa: B902: a library raises what it likes
+            except (Exception, asyncio.CancelledError) as error:  # noqa: B902: a library raises what it likes
                 failed = [f"its port cannot be opened: {_words(error)}; see its cable"]
-            if not failed:
-                return
-        hint = f"use its red button; if it has no such part, name its other halts: --halt {','.join(self.proposed)}" if self.proposed else "use its red button"
-        raise DeviceFailed("; ".join(failed), hint=hint)
+                if not self.machine.must_be_set_up(error):
+                    break
+                continue
+            self.is_deaf = False
+            failed = await self._call_halts(_FIRST_BYTE_ANEW_S)
+            self.is_reached = not failed
+            # `setup` does not help where the halts were sent and nothing answers; it would only move the instrument once it is back.
+            if self.is_reached or self.is_deaf:
+                break
+        if failed and not is_new:
+            _start_again(f"{self.model} can be made only once")
+        return failed
 
-    async def _call_halts(self) -> List[str]:
+    async def _call_halts(self, first_byte_s: float) -> List[str]:
         """Calls each halt; one that fails or hangs keeps no other from being called. Returns what failed."""
         failed = []
+        is_heard = False
         for name, arguments in self.halts:
-            before = self.machine.written
-            call = asyncio.ensure_future(_awaited(getattr(self.machine.device, name), **arguments))
-            await asyncio.wait({call}, timeout=_FIRST_BYTE_S)
-            is_sent = self.machine.written > before or not self.machine.is_observed
+            seen: List[str] = []
+            call = _noting(seen, _awaited(getattr(self.machine.device, name), **arguments))
+            await asyncio.wait({call}, timeout=first_byte_s)
+            is_sent = "write" in seen or not self.machine.is_observed
             if is_sent:
                 await asyncio.wait({call}, timeout=_ONE_HALT_S)
             if not call.done():
@@ -791,13 +890,41 @@ class _PyLabRobot(Bridge):
                 failed.append(f"{name}: {_words(call.exception() or asyncio.CancelledError()) if not call.cancelled() else 'it was cancelled'}")
             elif not is_sent:
                 failed.append(f"{name} has sent nothing")
-        return failed
+            is_heard = is_heard or set(seen) > {"write"}
+        return failed if failed or is_heard or not self.machine.is_observed else await self._unheard()
+
+    async def _unheard(self) -> List[str]:
+        """Asks a question after halts that waited for no answer: their bytes may have gone into a cable that was pulled. Returns what failed."""
+        for name in self.questions[:1]:
+            seen: List[str] = []
+            call = _noting(seen, _awaited(getattr(self.machine.device, name)))
+            await asyncio.wait({call}, timeout=_ANSWER_S)
+            if call.done() and not call.cancelled() and call.exception() is None:
+                return []
+            call.cancel()
+            await asyncio.wait({call}, timeout=_CLOSE_S)
+            # A question that was not even sent, since the class wants its `setup` first, says nothing about the cable.
+            if set(seen) == {"write"}:
+                self.is_deaf = True
+                return [f"its halt was sent, and then {name} was not answered; see its cable"]
+        return []
 
     async def _cancel(self) -> None:
         """Ends what uses the port. A method that is not `async` cannot be ended."""
         cancelled = [task for task, can_cancel in self.using if can_cancel and task.cancel()]
         if cancelled:
             await asyncio.wait(cancelled, timeout=_CLOSE_S)
+
+    def _alone(self, call: Callable[[], Any], operation_id: Optional[str] = None) -> Any:
+        halts = self._before.halts
+
+        async def begun() -> Any:
+            # A whole halt may have come and gone before the event loop has begun this.
+            if self._halts != halts:
+                raise Interlock("it was halted before this began", hint="initialize it")
+            return await call()
+
+        return super()._alone(begun, operation_id)
 
     async def _using(self, work: Any, can_cancel: bool) -> Any:
         mine = (asyncio.ensure_future(work), can_cancel)
@@ -810,7 +937,7 @@ class _PyLabRobot(Bridge):
             self.using = tuple(each for each in self.using if each is not mine)
 
     async def run(self, method: Callable[..., Any], params: Dict[str, Any]) -> Any:
-        self._must_not_be_halting()
+        self._begin()
         return await self._using(_awaited(method, **params), can_cancel=inspect.iscoroutinefunction(method))
 
     async def shake_for(self, params: Dict[str, float], duration: float) -> None:
@@ -826,6 +953,12 @@ class _PyLabRobot(Bridge):
         await _awaited(self.machine.device.stop_shaking)
 
 
+def _start_again(why: str) -> NoReturn:
+    """Ends the program. The bench starts it again, and halts its device first of all."""
+    print(f"{why}, so its program starts again", file=sys.stderr, flush=True)
+    os._exit(1)
+
+
 #: What runs in threads: each may use a port until it has ended, also where nobody waits for it any more.
 _in_threads: Set["asyncio.Future[Any]"] = set()
 
@@ -834,7 +967,7 @@ async def _awaited(method: Callable[..., Any], **params: Any) -> Any:
     """Calls a method of a device. One that is not `async` has a thread of its own: a halt must not wait for it."""
     if inspect.iscoroutinefunction(method):
         return await method(**params)
-    thread = asyncio.get_running_loop().run_in_executor(None, functools.partial(method, **params))
+    thread = asyncio.get_running_loop().run_in_executor(None, functools.partial(contextvars.copy_context().run, method, **params))
     _in_threads.add(thread)
     thread.add_done_callback(_in_threads.discard)
     result = await asyncio.shield(thread)
@@ -907,6 +1040,12 @@ def _halts(text: str) -> List[Halt]:
         found.append(Halt(name, given))
         text = text[end:].lstrip(",")
     return found
+
+
+def _as_words(halts: Sequence[str]) -> List[str]:
+    """The words after each `--halt`: those without parameters in one."""
+    plain_ones = ",".join(halt for halt in halts if "=" not in halt)
+    return [*([plain_ones] if plain_ones else []), *(f"'{halt}'" for halt in halts if "=" in halt)]
 
 
 def _pair(word: str) -> Tuple[str, str]:

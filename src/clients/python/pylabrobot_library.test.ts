@@ -20,7 +20,7 @@ const top = fileURLToPath(new URL('../../../../', import.meta.url))
 const noSerial = spawnSync('python3', ['-c', 'import serial']).status !== 0 && 'Python has no module serial'
 const noLibrary = noPython || (!PYLABROBOT && 'PYLABROBOT names no checkout')
 
-/** Writes what a simulation prints into a file, since it is all that it does. */
+/** Writes what a simulation prints into a file, since it is all that it does, and the process of the program into another. */
 const printing = `
 import builtins, os
 _print = builtins.print
@@ -28,6 +28,7 @@ def note(*words, **more):
     with open(os.environ["PRINTED"], "a") as file: file.write(" ".join(map(str, words)) + "\\n")
     _print(*words, **more)
 builtins.print = note
+with open(os.environ["PRINTED"] + ".pid", "w") as file: file.write(str(os.getpid()))
 `
 
 /** Opens a bench with a device whose program is a class of PyLabRobot. */
@@ -43,7 +44,7 @@ async function bench(t: Test, type: string, words: readonly string[], folder = d
   const printed = () => (existsSync(`${folder}/printed`) ? readFileSync(`${folder}/printed`, 'utf8').trim().split('\n') : [])
   await until(() => instrument.info().identity ?? instrument.info().fault)
   t.equal(instrument.info().fault, null, 'it describes itself')
-  const killed = () => spawnSync('pkill', ['-9', '-f', `${folder}/benchd_bridge.py`])
+  const killed = () => process.kill(Number(readFileSync(`${folder}/printed.pid`, 'utf8')), 'SIGKILL')
   return { call, perform, printed, instrument, killed }
 }
 
@@ -79,6 +80,31 @@ test('each command of the guide names a class with its parameters and options', 
     if (words.includes('--limit'))
       t.match(JSON.parse(stdout).result.operations.shake.params.properties.speed, { minimum: 200, maximum: 3000 })
   }
+  t.end()
+})
+
+test("the guides and the heads of the libraries name PyLabRobot's modules and classes as they are", { skip: noLibrary }, (t) => {
+  const python = ['benchd_bridge.py', 'benchd_bridge_pylabrobot.py', 'benchd_bridge_arms.py'].map((name) => `src/clients/python/${name}`)
+  const texts = ['drivers/README.md', 'src/clients/README.md', 'systemd/README.md', ...python].map((path) =>
+    readFileSync(`${top}${path}`, 'utf8'),
+  )
+  const names = [...new Set(texts.join('\n').match(/(?<![\w.])pylabrobot\.[a-z]\w*(\.\w+)+/g))]
+  const program = `
+import importlib, sys
+def there(name):
+    try: return importlib.import_module(name)
+    except ImportError:
+        home, _, last = name.rpartition(".")
+        return getattr(importlib.import_module(home), last)
+for name in sys.argv[1:]:
+    try: there(name)
+    except Exception as error: print(name, error)`
+  const { stdout } = spawnSync('python3', ['-c', program, ...names], {
+    env: { ...process.env, PYTHONPATH: PYLABROBOT, PYTHONWARNINGS: 'ignore' },
+    encoding: 'utf8',
+  })
+  t.ok(names.length > 5)
+  t.equal(stdout, '')
   t.end()
 })
 
