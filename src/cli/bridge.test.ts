@@ -197,6 +197,7 @@ class Shaker:
     async def stop(self): pass
     async def start_shaking(self, speed: float): pass
     async def stop_shaking(self): pass
+    async def set_lamp(self, on: bool): pass
 `
 
 withPython('bridge new writes a bridge of a class of PyLabRobot, and prints its device with the halts to accept', async (t) => {
@@ -210,9 +211,10 @@ withPython('bridge new writes a bridge of a class of PyLabRobot, and prints its 
   const command = ['python3', '/etc/benchd/bridges/benchd_bridge.py', 'pylabrobot', 'machine.Shaker']
   const transport = { kind: 'bridge', command: [...command, 'port=/dev/ttyUSB0', '--limit', 'shake.speed=1:2'] }
   t.same(device, { device_id: 'shaker_1', driver: 'bridge', type: 'shaker', transport })
-  t.match(stdout, /\n {2}no LIVE run uses it before .*: "--halt", "stop_shaking"\n/)
+  t.match(stdout, /\n {2}no LIVE run uses it before .*: "--halt", "stop_shaking,set_lamp=\{\\"on\\": false\}"\n/)
   t.match(stdout, /bridge try -- python3 benchd_bridge\.py pylabrobot machine\.Shaker port=\/dev\/ttyUSB0 --limit shake\.speed=1:2\n$/)
   t.notMatch((await called('--halt', 'stop_shaking')).stdout, /no LIVE run|wrote/)
+  t.match((await called('--halt', 'set_lamp={"on": false},stop_shaking')).stdout, /"type":"shaker"/)
   const lost = await called('--limit', 'shake.sped=1:2')
   t.match(lost, {
     code: 0,

@@ -1,7 +1,7 @@
 // The files of `benchd bridge new --pylabrobot`, and what to do with them.
 
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readText } from '../kit/files.ts'
 import { exists } from '../kit/folder.ts'
 import { quoted } from '../kit/installation.ts'
 import { readShipped } from '../kit/shipped.ts'
@@ -15,7 +15,7 @@ export async function librariesFor(folder: string): Promise<Record<string, strin
   for (const name of libraries) {
     files[name] = new TextDecoder().decode(await readShipped(new URL(`../../web/clients/${name}`, import.meta.url)))
     const path = join(folder, name)
-    if (exists(path) && readFileSync(path, 'utf8') !== files[name])
+    if (exists(path) && (await readText(path)) !== files[name])
       throw new CliError('busy', `${path} is there already, in another version; remove it, or take another --folder`)
   }
   return files

@@ -20,8 +20,8 @@
 
     Reader().serve()
 
-A method with @operation is an operation of the device; its annotations say what its parameters are (int, float, str, bool, Literal), and it
-may be `async`. What it returns is the `data` of the answer; `self.attach("export.csv")` gives a file with it. `halt` is called at any moment, beside the operation that runs, and must end all
+A method with @operation is an operation of the device; its annotations say what its parameters are (int, str, Literal, lists, dataclasses, …), and
+it may be `async`. What it returns is the `data` of the answer; `self.attach("export.csv")` gives a file with it. `halt` is called at any moment, beside the operation that runs, and must end all
 motion and heat; `initialize` is not called until `halt` has succeeded. Everything that is printed goes to standard error.
 
 A class of PyLabRobot is a device by `python3 benchd_bridge.py pylabrobot CLASS …`, with benchd_bridge_pylabrobot.py and benchd_bridge_arms.py beside this file.

@@ -204,7 +204,8 @@ class Labware:
     def shape(self, annotation: Any) -> Optional[Shape]:
         """How PyLabRobot's labware looks in JSON: by names."""
         item = (typing.get_args(annotation) or (None,))[0]
-        is_list = isinstance(typing.get_origin(annotation), type) and issubclass(typing.get_origin(annotation), typing.Sequence)  # type: ignore[arg-type]
+        origin: Any = typing.get_origin(annotation)
+        is_list = isinstance(origin, type) and issubclass(origin, typing.Sequence)
         kinds = _kinds(item if is_list else annotation)
         if kinds & {"Well", "TipSpot"}:
             words = "wells such as A1:H12 or A1,B3; PLATE/A1:H12 where no parameter names the plate"
@@ -1083,7 +1084,7 @@ def _maker(path: str, given: Dict[str, str]) -> Callable[[], Any]:
                 arguments[name] = _argument(shapes.get(name), name, text)
         device = function(**{**_geometry(function, arguments), **arguments})
         # The front of a legacy device passes on what its backend does, and less of it.
-        back = getattr(device, "backend", None)
+        back: Any = getattr(device, "backend", None)
         device = back if callable(getattr(back, "setup", None)) else device
         if parts:
             device.__benchd_parts__ = parts

@@ -234,7 +234,7 @@ asyncio.run(main())
   ])
 })
 
-test("each backend works under PyLabRobot's own frontend", withPyLabRobot, async (t) => {
+test('each backend works under a frontend of PyLabRobot', withPyLabRobot, async (t) => {
   const ika = { device_id: 'ika-1', driver: 'ika_shaker', transport: { kind: 'simulated' } }
   const { url, secrets, bench } = await openService(t, { devices: [...devices, ika], time_scale: 50 })
   const said = await printed(

@@ -83,7 +83,7 @@ test('each command of the guide names a class with its parameters and options', 
   t.end()
 })
 
-test("the guides and the heads of the libraries name PyLabRobot's modules and classes as they are", { skip: noLibrary }, (t) => {
+test('the guides and the heads of the libraries name modules and classes of PyLabRobot as they are', { skip: noLibrary }, (t) => {
   const python = ['benchd_bridge.py', 'benchd_bridge_pylabrobot.py', 'benchd_bridge_arms.py'].map((name) => `src/clients/python/${name}`)
   const texts = ['drivers/README.md', 'src/clients/README.md', 'systemd/README.md', ...python].map((path) =>
     readFileSync(`${top}${path}`, 'utf8'),
