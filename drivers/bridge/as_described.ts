@@ -16,7 +16,10 @@ type Describing = {
 export function unaccepted(proposed: readonly string[]): string {
   const names = [...new Set(proposed)]
   const listed = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ')
-  const accepted = `add "--halt ${names.join(',')}" to its command in the configuration ("--halt none" if nothing does)`
+  // A method with parameters has an option of its own, since its JSON may hold commas.
+  const plain = names.filter((name) => !name.includes('='))
+  const words = [plain.join(','), ...names.filter((name) => name.includes('='))].filter(Boolean)
+  const accepted = `add "${words.map((word) => `--halt ${word}`).join(' ')}" to its command in the configuration ("--halt none" if nothing does)`
   return `its program proposes to halt it by ${listed}, which nobody has accepted; if they end all motion and heat, ${accepted}`
 }
 

@@ -75,7 +75,13 @@ export const Description = v.strictObject({
   halt: v.optional(described(v.literal('none'), 'Nothing that the program knows ends what the instrument does')),
   proposed_halt: v.optional(
     described(
-      v.pipe(v.array(v.pipe(v.string(), v.regex(/^[A-Za-z_]\w{0,63}$/, 'must be the name of a method'))), v.minLength(1), v.maxLength(32)),
+      v.pipe(
+        v.array(
+          v.pipe(v.string(), v.regex(/^[A-Za-z_]\w{0,63}(=\{.{0,200}\})?$/, 'must be the name of a method, or METHOD={"param": value}')),
+        ),
+        v.minLength(1),
+        v.maxLength(32),
+      ),
       'The methods by which the program would halt the instrument, guessed by their names: until the configuration names them, no LIVE run uses the device',
     ),
   ),
