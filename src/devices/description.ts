@@ -76,7 +76,9 @@ export const Description = v.strictObject({
   proposed_halt: v.optional(
     described(
       v.pipe(
-        v.array(v.pipe(v.string(), v.regex(/^[A-Za-z_]\w{0,63}(=\{.{0,100}\})?$/, 'must be METHOD or METHOD={…}'))),
+        v.array(
+          v.pipe(v.string(), v.regex(/^[A-Za-z_]\w{0,63}(=\{.{0,200}\})?$/, 'must be the name of a method, or METHOD={"param": value}')),
+        ),
         v.minLength(1),
         v.maxLength(32),
       ),

@@ -46,6 +46,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import sys
 import threading
 import time
@@ -564,6 +565,11 @@ _AT_ID = len(_BEFORE_ID)
 _MOST_KNOWN = 100
 #: A piece of an attached file, whose line must be shorter than 1 MiB.
 _PIECE_BYTES = 512 * 1024
+#: The bench refuses parameters that are nested deeper, and other names.
+_MOST_LEVELS = 8
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+#: A longer default is not described.
+_LONGEST_DEFAULT = 1000
 #: A longer result becomes a file, since a line must be shorter than 1 MiB.
 _LONGEST_RESULT = 256 * 1024
 
@@ -621,7 +627,9 @@ def _shape_of(annotation: Any) -> Shape:
         return known
     origin = typing.get_origin(annotation)
     if origin is typing.Literal:
-        return _choice({choice: choice for choice in typing.get_args(annotation)})
+        choices = {choice.name if isinstance(choice, enum.Enum) else choice: choice for choice in typing.get_args(annotation)}
+        if all(type(choice) in _JSON_TYPES for choice in choices):
+            return _choice(choices)
     if origin in (Union, getattr(types, "UnionType", Union)):
         return _union(typing.get_args(annotation))
     if isinstance(annotation, type) and any(hasattr(annotation, word) for word in ("__dataclass_fields__", "__total__", "_fields")):
@@ -665,6 +673,8 @@ def _choice(choices: Dict[Any, Any]) -> Shape:
 
 def _enum(annotation: Any) -> Shape:
     """The name of a member; a list of names for flags, which are combined."""
+    if not annotation.__members__:
+        raise TypeError(f"{annotation} has no members")
     one = _choice({member.name: member for member in annotation.__members__.values()})
     if not issubclass(annotation, enum.Flag):
         return one
@@ -767,7 +777,7 @@ def _union(options: Sequence[Any]) -> Shape:
     if all("enum" in schema for schema in schemas):
         merged["enum"] = list(dict.fromkeys(choices))
     elif choices:
-        merged["description"] = f"or one of: {', '.join(map(str, choices))}"
+        merged["description"] = f"or one of: {', '.join(map(str, choices))}"[:300]
     # The items and members of two options cannot be told apart in a schema: those of one option are kept.
     for words in (("items", "minItems", "maxItems"), ("properties", "required")):
         having = [schema for schema in schemas if words[0] in schema]
@@ -831,6 +841,9 @@ class Params:
                 # Where nothing is annotated, the default tells the type.
                 is_told = annotation is parameter.empty and type(default) in (int, float, str, bool)
                 shape = shape_of(type(default) if is_told else annotation)
+                _must_be_taken(name, shape.schema)
+                if parameter.kind is parameter.POSITIONAL_ONLY:
+                    raise TypeError("it has no name in a call")
             except TypeError as error:
                 if default is parameter.empty and not is_lenient:
                     raise TypeError(f"{name}: {error}") from error
@@ -844,8 +857,10 @@ class Params:
                 # A parameter that is left out is None already.
                 words = [word for word in _list(shape.schema["type"]) if word != "null"]
                 properties[name]["type"] = _one_or_list(words) if words else "null"
-            elif not isinstance(default, _OF_ITS_START) and plain(default) is not None and _fits(shape, plain(default)):
+            elif not isinstance(default, _OF_ITS_START) and plain(default) is not None and _fits(shape, plain(default)) and _is_taken(plain(default)):
                 properties[name]["default"] = plain(default)
+        if len(properties) > 128:
+            raise TypeError("it has more than 128 parameters")
         self.schema: Dict[str, Any] = {"type": "object", "properties": properties, "required": required}
 
     def made(self, given: Dict[str, Any]) -> Dict[str, Any]:
@@ -865,6 +880,27 @@ class Params:
 
 #: Defaults that are made when a module is loaded: a description must be the same after each start.
 _OF_ITS_START = (datetime.date, datetime.time)
+
+
+def _must_be_taken(name: str, schema: Mapping[str, Any], level: int = 1) -> None:
+    """Raises a TypeError for a schema that the bench refuses, and with it the whole description."""
+    if not _NAME.fullmatch(name):
+        raise TypeError(f"{name!r} is no name for the bench, which takes a letter, then letters, digits and _, at most 64 in all")
+    if schema["type"] in ("null", []):
+        raise TypeError("it has no value but None")
+    if level > _MOST_LEVELS:
+        raise TypeError(f"it is nested deeper than {_MOST_LEVELS} levels")
+    members = schema.get("properties", {})
+    if len(schema.get("enum", ())) > 1000 or len(members) > 128:
+        raise TypeError("it has too many members")
+    for inner, each in (*members.items(), *([("items", schema["items"])] if "items" in schema else [])):
+        _must_be_taken(inner, each, level + 1)
+
+
+def _is_taken(default: Any) -> bool:
+    """Whether the bench takes a default: no text above the usual length, and no number that is infinite there."""
+    text = _encode(default)
+    return len(text) <= _LONGEST_DEFAULT and not re.search(r"\d{300}", text)
 
 
 def _fits(shape: Shape, value: Any) -> bool:
@@ -906,8 +942,8 @@ def _hint(text: Any, module: Dict[str, Any], inside: Dict[str, Any]) -> Any:
     return text
 
 
-def plain(value: Any, levels: int = 12) -> Any:
-    """Returns a value as JSON can have it: names of enums, lists of arrays, members of objects; None for numbers that are none."""
+def plain(value: Any, levels: int = 12, around: Tuple[int, ...] = ()) -> Any:
+    """Returns a value as JSON can have it: names of enums, lists of arrays, members of objects; None for numbers that are none. `around` is what it is in."""
     if value is None or isinstance(value, (bool, int, str)) and not isinstance(value, enum.Enum):
         return value
     if isinstance(value, float):
@@ -920,21 +956,32 @@ def plain(value: Any, levels: int = 12) -> Any:
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
         return value.total_seconds()
-    if levels == 0:
-        return str(value)
+    if levels == 0 or id(value) in around:
+        return _text_of(value)
+    inner = functools.partial(plain, levels=levels - 1, around=(*around, id(value)))
     if isinstance(value, Mapping):
-        return {str(plain(name)): plain(each, levels - 1) for name, each in value.items()}
+        return {str(plain(name)): inner(each) for name, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: plain(getattr(value, name), levels - 1) for name in getattr(value, "_fields")}
+        return {name: inner(getattr(value, name)) for name in getattr(value, "_fields")}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(each, levels - 1) for each in value]
+        return [inner(each) for each in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name), levels - 1) for field in dataclasses.fields(value)}
+        return {field.name: inner(getattr(value, field.name)) for field in dataclasses.fields(value)}
     # Arrays and numbers of numpy.
     for word in ("tolist", "item"):
         if callable(getattr(value, word, None)):
-            return plain(getattr(value, word)(), levels - 1)
-    return str(value)
+            try:
+                return inner(getattr(value, word)())
+            except Exception:  # noqa: B902: the method of that name may be another one
+                break
+    return _text_of(value)
+
+
+def _text_of(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: B902: an object may raise what it likes
+        return f"<{type(value).__name__}>"
 
 
 def _main(words: List[str]) -> None:

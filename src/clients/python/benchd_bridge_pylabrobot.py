@@ -113,6 +113,8 @@ _SPEEDS = ((re.compile(r"\brpm\b|revolutions per minute", re.I), 1.0), (re.compi
 #: PyLabRobot does not say how long a method takes.
 _USUAL_S, _MARGIN_S = 60, 540
 _MOST_OPERATIONS, _LONGEST_NAME = 1000, 64
+#: So many labware are kept in memory.
+_MOST_LABWARE = 64
 #: A halt is answered within this time, and goes on if it takes longer. The bench ends a program that has not answered after 5 s (`halt_s`).
 _HALT_S = 4.0
 #: One method of a halt may take so long, and so long until its first byte is written.
@@ -168,11 +170,17 @@ class Labware:
 
     def named(self, name: str) -> Any:
         if name not in self.known:
-            make = next((found for found in (getattr(library, name, None) for library in self._libraries()) if callable(found)), None)
-            made = None if make is None else make(name=name) if "name" in inspect.signature(make).parameters else make()
-            if not _kinds(type(made)) & {"Resource", "Tip"}:
-                near = difflib.get_close_matches(name, [word for library in self._libraries() for word in dir(library)], 1)
+            make = next((found for found in (getattr(library, name, None) for library in self._libraries()) if _makes_labware(found)), None)
+            if make is None:
+                words = [word for library in self._libraries() for word, each in vars(library).items() if _makes_labware(each)]
+                near = difflib.get_close_matches(name, words, 1)
                 raise ValueError(f"PyLabRobot has no labware {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+            try:
+                made = make(name=name) if "name" in inspect.signature(make).parameters else make()
+            except Exception as error:  # noqa: B902: a library raises what it likes
+                raise ValueError(f"PyLabRobot cannot make {name!r}: {_words(error)}") from error
+            if len(self.known) == _MOST_LABWARE:
+                del self.known[next(iter(self.known))]
             self.known[name] = made
         found = self.known[name]
         if hasattr(found, "get_items"):
@@ -226,6 +234,12 @@ class Labware:
         if isinstance(value, list):
             return [self.resolved(each) for each in value]
         return value
+
+
+def _makes_labware(thing: Any) -> bool:
+    """Whether a member of the library is a labware, or a function that returns one: a caller on the network must not call anything else."""
+    made = thing if isinstance(thing, type) else _hints(thing).get("return") if inspect.isfunction(thing) else None
+    return bool(_kinds(made) & {"Resource", "Tip"})
 
 
 def _kinds(annotation: Any) -> Set[str]:

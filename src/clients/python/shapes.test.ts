@@ -211,3 +211,49 @@ say(len(json.dumps(plain(endless))) < 200)`,
     ],
   )
 })
+
+withPython('what the bench would refuse with the whole description is left out: parameters, and defaults', async (t) => {
+  const rows: [parameter: string, schema: object | null, left_out?: RegExp][] = [
+    ['größe: int = 1', null, /'größe' is no name for the bench, which takes a letter/],
+    ['a: None = None', null, /it has no value but None/],
+    ['a: Literal[None] = None', null, /it has no value but None/],
+    ['a: enum.Enum = Mode.FAST', null, /has no members/],
+    ['a: Literal[b"x"] = b"x"', null, /cannot come from JSON/],
+    ['a: Literal[Mode.FAST] = Mode.FAST', { type: 'string', enum: ['FAST'], default: 'FAST' }],
+    ['a: Deep = {}', null, /nested deeper than 8 levels/],
+    ['a: int = 1, /', null, /it has no name in a call/],
+    ['a: str = "x" * 2000', { type: 'string' }],
+    ['a: int = 10 ** 400', { type: 'integer' }],
+    ['a: Any = Mute()', { type: ['number', 'string', 'boolean', 'array', 'object', 'null'], default: '<Mute>' }],
+  ]
+  const program = `
+class Mute:
+    def __str__(self): raise RuntimeError("mute")
+Deep = List[List[List[List[List[List[List[List[List[int]]]]]]]]]
+def parameters(text):
+    scope = dict(globals())
+    exec(f"def method(self, {text}): pass", scope)
+    params = Params(scope["method"])
+    return [list(params.schema["properties"].values()), list(params.left_out.values())]
+say(*map(parameters, ${JSON.stringify(rows.map(([parameter]) => parameter))}))`
+  const [all] = said(t, program) as [[object[], string[]][]]
+  for (const [i, [parameter, schema, leftOut]] of rows.entries()) {
+    const [properties, reasons] = all[i]!
+    t.same(properties, schema ? [schema] : [], parameter)
+    t.equal(reasons.length, leftOut ? 1 : 0, parameter)
+    if (leftOut) t.match(reasons[0], leftOut, parameter)
+  }
+})
+
+withPython('a result that holds itself, or whose parts raise, becomes text', async (t) => {
+  const program = `
+class Mute:
+    def __str__(self): raise RuntimeError("mute")
+class Item:
+    def item(self): raise KeyError("no item")
+    def __str__(self): return "an item"
+wide = []
+wide.extend([wide] * 4)
+say(plain(wide), plain({"a": Mute(), "b": [Item()]}))`
+  t.same(said(t, program), [[Array(4).fill('[[...], [...], [...], [...]]'), { a: '<Mute>', b: ['an item'] }]])
+})
