@@ -63,7 +63,7 @@ test('a device with a proposed halt works by hand and in dry runs, and the confi
 
 test('a halt that is proposed with parameters is named with them', async (t) => {
   const { unfit } = await setup(t, { ...guessed, proposed_halt: ['abort', 'set_heater={"on": false}', 'stop_all'] })
-  t.match(await unfit(), 'add "--halt abort,stop_all --halt set_heater={"on": false}" to its command')
+  t.match(await unfit(), String.raw`add "--halt", "abort,set_heater={\"on\": false},stop_all" to its command`)
 })
 
 test('a run whose device has lost its accepted halt meanwhile does not begin on it', async (t) => {
