@@ -673,6 +673,8 @@ def _choice(choices: Dict[Any, Any]) -> Shape:
 
 def _enum(annotation: Any) -> Shape:
     """The name of a member; a list of names for flags, which are combined."""
+    if not annotation.__members__ and issubclass(annotation, int):
+        return _scalar("integer", int)(annotation)
     if not annotation.__members__:
         raise TypeError(f"{annotation} has no members")
     one = _choice({member.name: member for member in annotation.__members__.values()})

@@ -178,6 +178,8 @@ class Labware:
                 made = make(name=name) if "name" in inspect.signature(make).parameters else make()
             except Exception as error:  # noqa: B902: a library raises what it likes
                 raise ValueError(f"PyLabRobot cannot make {name!r}: {_words(error)}") from error
+            if not _kinds(type(made)) & {"Resource", "Tip"}:
+                raise ValueError(f"{name!r} of PyLabRobot is no labware")
             if len(self.known) == _MOST_LABWARE:
                 del self.known[next(iter(self.known))]
             self.known[name] = made
@@ -236,8 +238,11 @@ class Labware:
 
 def _makes_labware(thing: Any) -> bool:
     """Whether a member of the library is a labware, or a function that returns one: a caller on the network must not call anything else."""
-    made = thing if isinstance(thing, type) else _hints(thing).get("return") if inspect.isfunction(thing) else None
-    return bool(_kinds(made) & {"Resource", "Tip"})
+    if not inspect.isfunction(thing):
+        return bool(_kinds(thing) & {"Resource", "Tip"})
+    hints = _hints(thing)
+    # Racks of a storage do not say what they return; they take a name, as each labware does.
+    return bool(_kinds(hints["return"]) & {"Resource", "Tip"}) if "return" in hints else "name" in inspect.signature(thing).parameters
 
 
 def _kinds(annotation: Any) -> Set[str]:

@@ -217,6 +217,7 @@ withPython('what the bench would refuse with the whole description is left out: 
     ['a: None = None', null, /it has no value but None/],
     ['a: Literal[None] = None', null, /it has no value but None/],
     ['a: enum.Enum = Mode.FAST', null, /has no members/],
+    ['a: enum.IntFlag = Status.A', { type: 'integer' }],
     ['a: Literal[b"x"] = b"x"', null, /cannot come from JSON/],
     ['a: Literal[Mode.FAST] = Mode.FAST', { type: 'string', enum: ['FAST'], default: 'FAST' }],
     ['a: Deep = {}', null, /nested deeper than 8 levels/],
