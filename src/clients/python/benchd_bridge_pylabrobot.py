@@ -578,6 +578,8 @@ class _Machine:
         self.opened: Set[int] = set()
         #: Whether the ports of such an object were opened without its `setup`.
         self.opens_alone = False
+        #: Whether a port that is opened ends its `setup`, before that moves the instrument.
+        self.is_barred = False
         self._take(device)
 
     def _take(self, device: Any) -> None:
@@ -616,6 +618,8 @@ class _Machine:
 
     def _watched(self, port: Any, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def note(result: Any) -> Any:
+            if name == "setup" and self.is_barred:
+                raise OSError("its port is back, and is opened alone next")
             self.opened.add(id(port))
             self.written += name == "write"
             seen = _seen.get()
@@ -694,9 +698,9 @@ class _Machine:
             await _awaited(port.setup)
         self.opens_alone = True
 
-    def must_be_set_up(self, error: BaseException) -> bool:
-        """Whether its ports may need its `setup` to be opened. One that is only away does not: `setup` would move the instrument once the port is back."""
-        return not (self.ports and (self.opens_alone or isinstance(error, (OSError, asyncio.TimeoutError))))
+    def bar(self, error: BaseException) -> None:
+        """Keeps `setup` from moving an instrument whose port could not be opened alone, and is back meanwhile. A simulation never opens its port."""
+        self.is_barred = bool(self.ports) and (self.opens_alone or isinstance(error, (OSError, asyncio.TimeoutError)))
 
     async def free_ports(self) -> None:
         """Ends reads that nobody waits for any more, since the next write would wait for them, and drops late answers."""
@@ -846,9 +850,8 @@ class _PyLabRobot(Bridge):
             try:
                 await open_()
             except (Exception, asyncio.CancelledError) as error:  # noqa: B902: a library raises what it likes
-                failed = [f"its port cannot be opened: {_words(error)}; see its cable"]
-                if not self.machine.must_be_set_up(error):
-                    break
+                failed = failed or [f"its port cannot be opened: {_words(error)}; see its cable"]
+                self.machine.bar(error)
                 continue
             self.is_deaf = False
             failed = await self._call_halts(_FIRST_BYTE_ANEW_S)
@@ -856,6 +859,7 @@ class _PyLabRobot(Bridge):
             # `setup` does not help where the halts were sent and nothing answers; it would only move the instrument once it is back.
             if self.is_reached or self.is_deaf:
                 break
+        self.machine.is_barred = False
         if failed and not is_new:
             _start_again(f"{self.model} can be made only once")
         return failed
