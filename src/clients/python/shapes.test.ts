@@ -214,6 +214,7 @@ say(len(json.dumps(plain(endless))) < 200)`,
 withPython('what the bench would refuse with the whole description is left out: parameters, and defaults', async (t) => {
   const rows: [parameter: string, schema: object | null, left_out?: RegExp][] = [
     ['größe: int = 1', null, /'größe' is no name for the bench, which takes a letter/],
+    ['constructor: int = 1', null, /neither constructor nor prototype/],
     ['a: None = None', null, /it has no value but None/],
     ['a: Literal[None] = None', null, /it has no value but None/],
     ['a: enum.Enum = Mode.FAST', null, /has no members/],
