@@ -567,7 +567,7 @@ _MOST_KNOWN = 100
 _PIECE_BYTES = 512 * 1024
 #: The bench refuses parameters that are nested deeper, and other names.
 _MOST_LEVELS = 8
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_NAME = re.compile(r"(?!(?:constructor|prototype)$)[A-Za-z][A-Za-z0-9_]{0,63}")
 #: A longer default is not described.
 _LONGEST_DEFAULT = 1000
 #: A longer result becomes a file, since a line must be shorter than 1 MiB.
@@ -673,6 +673,8 @@ def _choice(choices: Dict[Any, Any]) -> Shape:
 
 def _enum(annotation: Any) -> Shape:
     """The name of a member; a list of names for flags, which are combined."""
+    if not annotation.__members__ and issubclass(annotation, int):
+        return _scalar("integer", int)(annotation)
     if not annotation.__members__:
         raise TypeError(f"{annotation} has no members")
     one = _choice({member.name: member for member in annotation.__members__.values()})
@@ -885,7 +887,7 @@ _OF_ITS_START = (datetime.date, datetime.time)
 def _must_be_taken(name: str, schema: Mapping[str, Any], level: int = 1) -> None:
     """Raises a TypeError for a schema that the bench refuses, and with it the whole description."""
     if not _NAME.fullmatch(name):
-        raise TypeError(f"{name!r} is no name for the bench, which takes a letter, then letters, digits and _, at most 64 in all")
+        raise TypeError(f"{name!r} is no name for the bench, which takes a letter, then letters, digits and _, at most 64 in all, and neither constructor nor prototype")
     if schema["type"] in ("null", []):
         raise TypeError("it has no value but None")
     if level > _MOST_LEVELS:

@@ -179,6 +179,8 @@ class Labware:
                 made = make(name=name) if "name" in inspect.signature(make).parameters else make()
             except Exception as error:  # noqa: B902: a library raises what it likes
                 raise ValueError(f"PyLabRobot cannot make {name!r}: {_words(error)}") from error
+            if not _kinds(type(made)) & {"Resource", "Tip"}:
+                raise ValueError(f"{name!r} of PyLabRobot is no labware")
             if len(self.known) == _MOST_LABWARE:
                 del self.known[next(iter(self.known))]
             self.known[name] = made
@@ -238,8 +240,11 @@ class Labware:
 
 def _makes_labware(thing: Any) -> bool:
     """Whether a member of the library is a labware, or a function that returns one: a caller on the network must not call anything else."""
-    made = thing if isinstance(thing, type) else _hints(thing).get("return") if inspect.isfunction(thing) else None
-    return bool(_kinds(made) & {"Resource", "Tip"})
+    if not inspect.isfunction(thing):
+        return bool(_kinds(thing) & {"Resource", "Tip"})
+    hints = _hints(thing)
+    # Racks of a storage do not say what they return; they take a name, as each labware does.
+    return bool(_kinds(hints["return"]) & {"Resource", "Tip"}) if "return" in hints else "name" in inspect.signature(thing).parameters
 
 
 def _kinds(annotation: Any) -> Set[str]:
@@ -604,6 +609,8 @@ class _Machine:
         self.opened: Set[int] = set()
         #: Whether the ports of such an object were opened without its `setup`.
         self.opens_alone = False
+        #: Whether a port that is opened ends its `setup`, before that moves the instrument.
+        self.is_barred = False
         self._take(device)
 
     def _take(self, device: Any) -> None:
@@ -643,6 +650,8 @@ class _Machine:
 
     def _watched(self, port: Any, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def note(result: Any) -> Any:
+            if name == "setup" and self.is_barred:
+                raise OSError("its port is back, and is opened alone next")
             self.opened.add(id(port))
             self.written += name == "write"
             seen = _seen.get()
@@ -721,9 +730,9 @@ class _Machine:
             await _awaited(port.setup)
         self.opens_alone = True
 
-    def must_be_set_up(self, error: BaseException) -> bool:
-        """Whether its ports may need its `setup` to be opened. One that is only away does not: `setup` would move the instrument once the port is back."""
-        return not (self.ports and (self.opens_alone or isinstance(error, (OSError, asyncio.TimeoutError))))
+    def bar(self, error: BaseException) -> None:
+        """Keeps `setup` from moving an instrument whose port could not be opened alone, and is back meanwhile. A simulation never opens its port."""
+        self.is_barred = bool(self.ports) and (self.opens_alone or isinstance(error, (OSError, asyncio.TimeoutError)))
 
     async def free_ports(self) -> None:
         """Ends reads that nobody waits for any more, since the next write would wait for them, and drops late answers."""
@@ -873,9 +882,8 @@ class _PyLabRobot(Bridge):
             try:
                 await open_()
             except (Exception, asyncio.CancelledError) as error:  # noqa: B902: a library raises what it likes
-                failed = [f"its port cannot be opened: {_words(error)}; see its cable"]
-                if not self.machine.must_be_set_up(error):
-                    break
+                failed = failed or [f"its port cannot be opened: {_words(error)}; see its cable"]
+                self.machine.bar(error)
                 continue
             self.is_deaf = False
             failed = await self._call_halts(_FIRST_BYTE_ANEW_S)
@@ -883,6 +891,7 @@ class _PyLabRobot(Bridge):
             # `setup` does not help where the halts were sent and nothing answers; it would only move the instrument once it is back.
             if self.is_reached or self.is_deaf:
                 break
+        self.machine.is_barred = False
         if failed and not is_new:
             _start_again(f"{self.model} can be made only once")
         return failed

@@ -215,7 +215,18 @@ const cases: [title: string, body: string, said: unknown[]][] = [
     world.plugged = False
     it = bridge(OnNetwork)
     say(await outcome(it.halt()), list(world.log), await outcome(it.halt()), world.log)`,
-    ['its port cannot be opened: OSError: timed out; see its cable', [], 'done', ['open', 'halt'], { moving: false }],
+    ['its port cannot be opened: OSError: timed out; see its cable', ['open'], 'done', ['open', 'open', 'halt'], { moving: false }],
+  ],
+  [
+    'a simulation that never opens its port is halted without it',
+    `
+    class Simulation(Device):
+        async def setup(self): pass
+        async def abort(self): world.log.append("printed")
+    world.plugged = False
+    it = bridge(Simulation)
+    say(await outcome(it.halt()), world.log)`,
+    ['done', ['printed'], { moving: false }],
   ],
   [
     'a read that cannot be cancelled keeps no halt from being called',

@@ -13,6 +13,8 @@ class Resource:
 class Plate(Resource): pass
 def set_tracking(enabled=False): called.append("set_tracking")
 def plate_of(name: str) -> Plate: return Plate(name)
+def rack_of(name: str): return Plate(name)
+def text_of(name: str): return name
 def unfinished(name: str) -> Plate: raise NotImplementedError("not measured yet")
 for number in range(100): globals()[f"plate_{number}"] = plate_of
 `
@@ -28,7 +30,7 @@ method = library.Method("read", Reader, library.Options(), ())
 def outcome(name):
     try: return method.arguments({"plate": name})["plate"].name
     except Invalid as error: return str(error)
-said = [outcome(name) for name in ("plate_7", "set_tracking", "unfinished", "called", "plat_7")]
+said = [outcome(name) for name in ("plate_7", "set_tracking", "unfinished", "called", "plat_7", "rack_of", "text_of")]
 for number in range(100): outcome(f"plate_{number}")
 print(json.dumps([said, called, len(library.labware.known)]))
 `
@@ -45,6 +47,8 @@ withPython('a name from the network calls nothing but labware, whatever it raise
     "plate: PyLabRobot cannot make 'unfinished': NotImplementedError: not measured yet",
     "plate: PyLabRobot has no labware 'called'",
     "plate: PyLabRobot has no labware 'plat_7'; did you mean plate_7?",
+    'rack_of',
+    "plate: 'text_of' of PyLabRobot is no labware",
   ]
   t.same(stdout && JSON.parse(stdout), [said, [], 64], stderr)
 })

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { driver } from '../../../drivers/bioshake/driver.ts'
 import { serveOnPty } from '../../../drivers/serve.ts'
+import { readDescription } from '../../devices/description.ts'
 import { bridgeTo, programFile, until } from '../../testing/bridges.ts'
 import { atTheEnd, openService } from '../../testing/http.ts'
 import { noPython } from '../../testing/python.ts'
@@ -105,6 +106,29 @@ for name in sys.argv[1:]:
   })
   t.ok(names.length > 5)
   t.equal(stdout, '')
+  t.end()
+})
+
+/** Describes each class that the table has, without an object of it; arms become transporters otherwise. */
+const descriptions = `
+import contextlib, io, json, sys
+path = sys.argv.pop(1)
+scope = {"__name__": "table", "__file__": path}
+with contextlib.redirect_stderr(io.StringIO()):
+    exec(compile(open(path).read().split("rows = sorted")[0], path, "exec"), scope)
+    said = {}
+    for kind in scope["kinds"] | set(scope["machines"]):
+        device = object.__new__(kind)
+        said[kind.__name__] = scope["bridge"].pylabrobot_bridge(lambda: device, device=device).describe()
+print(json.dumps({name: told for name, told in said.items() if told["type"] != "transporter"}))
+`
+
+test('the bench takes the description of each class', { skip: noLibrary }, (t) => {
+  const args = ['-c', descriptions, `${top}scripts/pylabrobot_table.py`, PYLABROBOT!, '2026-01-01']
+  const { stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8', maxBuffer: 2 ** 28 })
+  const said = Object.entries(JSON.parse(stdout || '{}'))
+  t.ok(said.length > 50, stderr)
+  for (const [name, description] of said) t.doesNotThrow(() => readDescription(description), name)
   t.end()
 })
 

@@ -215,9 +215,11 @@ say(len(json.dumps(plain(endless))) < 200)`,
 withPython('what the bench would refuse with the whole description is left out: parameters, and defaults', async (t) => {
   const rows: [parameter: string, schema: object | null, left_out?: RegExp][] = [
     ['größe: int = 1', null, /'größe' is no name for the bench, which takes a letter/],
+    ['constructor: int = 1', null, /neither constructor nor prototype/],
     ['a: None = None', null, /it has no value but None/],
     ['a: Literal[None] = None', null, /it has no value but None/],
     ['a: enum.Enum = Mode.FAST', null, /has no members/],
+    ['a: enum.IntFlag = Status.A', { type: 'integer' }],
     ['a: Literal[b"x"] = b"x"', null, /cannot come from JSON/],
     ['a: Literal[Mode.FAST] = Mode.FAST', { type: 'string', enum: ['FAST'], default: 'FAST' }],
     ['a: Deep = {}', null, /nested deeper than 8 levels/],
