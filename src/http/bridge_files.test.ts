@@ -28,6 +28,11 @@ class Camera(Bridge):
         return {"n": 1}
 
     @operation(seconds=1, leaves_on=None)
+    def measure(self) -> list:
+        """Return more than an answer may hold"""
+        return list(range(100_000))
+
+    @operation(seconds=1, leaves_on=None)
     def lie(self) -> dict:
         """Give a file that is not there any more"""
         path = __file__ + ".gone"
@@ -46,6 +51,7 @@ Camera().serve()
 const topology = oneArm({ name: 'looking', arm: 'arm-1', pads: ['pad_1'], nests: { shaker_in: 'camera-1' } })
 const looks = [
   { do: 'look', on: 'camera-1' },
+  { do: 'measure', on: 'camera-1' },
   { do: 'lie', on: 'camera-1' },
 ]
 const workflow = workflowOf(
@@ -73,6 +79,8 @@ withPython('files of an operation are kept with its plate; one that cannot be fe
   }
   const byHand = await ask('POST', '/api/devices/camera-1/perform', { json: { operation: 'look', params: {} } })
   t.match(byHand.body, { success: true, data: { n: 1 } }, 'outside of a run nobody keeps its files')
+  const measured = await ask('POST', '/api/devices/camera-1/perform', { json: { operation: 'measure', params: {} } })
+  t.match(measured.body, { success: true, data: { file: 'measure.json', bytes: 588_891 } }, 'a long result is a file')
   const groups = [{ group_id: 'g1', members: { plate: { barcode: 'P001' } } }]
   const { body } = await ask('POST', '/api/submissions', { json: { workflow: 'look-at-it', run_mode: 'LIVE', groups } })
   const { execution_id } = body as { execution_id: string }
@@ -98,8 +106,10 @@ withPython('files of an operation are kept with its plate; one that cannot be fe
   t.match(files, [
     { name: 'export 1.csv', media_type: 'text/csv', bytes: 15_000_000, note: 'all wells', ...whose },
     { name: 'report.html', media_type: 'text/html', bytes: 6, note: null, ...whose },
+    { name: 'measure.json', media_type: 'application/json', bytes: 588_891, ...whose, operation: 'measure', action_name: 'measure' },
   ])
-  t.equal(files.length, 2)
+  t.equal(files.length, 3)
+  t.same(JSON.parse((await ask('GET', `${of}/files/${files[2]!.sha256}`)).text), [...Array(100_000).keys()])
   const { text } = await ask('GET', `${of}/files/${files[0]!.sha256}`)
   t.equal(createHash('sha256').update(text).digest('hex'), files[0]!.sha256)
   t.equal(text.length, 15_000_000)
