@@ -16,7 +16,7 @@ type Describing = {
 export function unaccepted(proposed: readonly string[]): string {
   const names = [...new Set(proposed)]
   const listed = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ')
-  const accepted = `add "--halt", ${JSON.stringify(names.join(','))} to its command in the configuration ("none" if nothing does)`
+  const accepted = `add "--halt", ${JSON.stringify(names.join(','))} to its command ("none" if nothing does), then reload the configuration`
   return `its program proposes to halt it by ${listed}, which nobody has accepted; if they end all motion and heat, ${accepted}`
 }
 

@@ -26,6 +26,7 @@ const pause_ms = { least: 2000, most: 60_000 }
 /** The time for a program to end after its input has ended. */
 const ending_ms = 1000
 const mostWords = 400
+const mostShown = 300
 /** The wait for the last output of a program after its end. */
 const last_words_ms = 200
 const markName = 'BENCHD_BRIDGE_MARK'
@@ -118,7 +119,8 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
   #ended(program: Program, how: string): void {
     if (!this.isUsed(program)) return
     const words = program.lastWords.trim().split('\n').at(-1)?.trim()
-    this.lose(words ? `${how}; its last words: ${words.slice(-200)}` : how)
+    const shown = words && words.length > mostShown ? `…${words.slice(1 - mostShown)}` : words
+    this.lose(shown ? `${how}; its last words: ${shown}` : how)
   }
 }
 

@@ -117,6 +117,7 @@ function untilClosed(link: Link, closed: () => void): Link {
     },
     open: () => link.open(),
     onLost: (call) => link.onLost(call),
+    ...(link.advice !== undefined && { advice: link.advice }),
     async close() {
       await link.close()
       closed()

@@ -48,6 +48,7 @@ test('routes become commands, and paths below them stay', async (t) => {
     ['the body says either before or after which step the item comes', 'say where the step comes: --before ITEM or --after ITEM'],
     ['end the lease: DELETE /api/devices/shaker-1/lock with X-Override: true', 'end the lease: benchd devices unlock shaker-1 --override'],
     ['then POST /api/devices/shaker-1/initialize', 'then benchd devices init shaker-1'],
+    ['a file that was added is read by POST /api/system/reload', 'a file that was added is read by benchd config reload'],
     ['accept that: POST /api/devices/reader-1/accept, then initialize', 'accept that: benchd devices accept reader-1, then initialize'],
     [
       'arm-1 was not taught a, b/site-2 (teach them: POST /api/teachpoints/bulk); arm-2 was not taught c (teach them: POST /api/teachpoints/bulk)',

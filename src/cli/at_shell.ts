@@ -40,6 +40,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   ],
   [/GET \/api\/system\/doctor\b/g, 'benchd doctor'],
   [/repeat the request with a key of scope admin to see the mistake/, 'benchd config check, or a key of scope admin, shows the mistake'],
+  [/POST \/api\/system\/reload\b/g, 'benchd config reload'],
   [/POST \/api\/topology\/load\b/g, 'benchd topology load NAME'],
   [new RegExp(`decide \\(([a-z, ]+)\\): POST /api/lab/journeys/${id}/decide`), 'decide ($1): benchd lab decide $2 DECISION'],
   [/(?<![A-Z] |nothing at )\/api\/lab\/(journeys|tasks)\b(?!\/)/g, 'benchd lab $1'],

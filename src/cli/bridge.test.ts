@@ -181,6 +181,38 @@ withPython('an operation is left out, given values, and ended early', async (t) 
   await refused('--position pad_1=1,2', /--position pad_1=1,2 is not NAME=X,Y,Z/)
 })
 
+/** An arm whose gripper keeps its labware when the program is killed; it places slowly. */
+const arm = `
+import os, threading
+from benchd_bridge import *
+
+class Arm(Transporter):
+    model, points = "Example", "own"
+    halted, is_homed, held = threading.Event(), False, __file__ + ".held"
+
+    def home(self):
+        self.halted.clear()
+        self.is_homed = True
+    def pick(self, labware, position, point):
+        open(self.held, "w").close()
+    def place(self, labware, position, point):
+        if self.halted.wait(0.5):
+            raise DeviceFailed("it was halted")
+        os.remove(self.held)
+    def where(self):
+        if not self.is_homed: return {"state": "unhomed", "gripper": None}
+        return {"state": "stopped" if self.halted.is_set() else "idle", "gripper": "full" if os.path.exists(self.held) else "empty"}
+    def halt(self): self.halted.set()
+
+Arm().serve()
+`
+
+withPython('labware that a trial leaves in the gripper is a note', async (t) => {
+  const { code, found } = await tried(t.testdir({}), arm, '--position', 'nest')
+  t.equal(code, 0, found.join('\n'))
+  t.ok(found.includes('note gripper: it is full at the end; take the labware out, or no run can pick'), found.join('\n'))
+})
+
 withPython('a halt that is only proposed is a note, with the option that accepts it', async (t) => {
   const proposing = `def describe(self):\n    return {**super().describe(), "proposed_halt": ["abort", 'switch={"on": false}']}`
   const { code, found } = await tried(t.testdir({}), reader(proposing))
@@ -215,6 +247,10 @@ withPython('bridge new writes a bridge of a class of PyLabRobot, and prints its 
   t.match(stdout, /bridge try -- python3 benchd_bridge\.py pylabrobot machine\.Shaker port=\/dev\/ttyUSB0 --limit shake\.speed=1:2\n$/)
   t.notMatch((await called('--halt', 'stop_shaking')).stdout, /no LIVE run|wrote/)
   t.match((await called('--halt', 'set_lamp={"on": false},stop_shaking')).stdout, /"type":"shaker"/)
+  const elsewhere = await benchd(home, ['bridge', 'new', 'shaker-1', '--python', './python', ...words], { PYTHONPATH: `${home}/machines` })
+  t.match(elsewhere.stdout, /has not described itself: .*Mend that \(--python names another Python\)/s)
+  t.match(elsewhere.stdout, new RegExp(`"device_id":"shaker-1".*"command":\\["${process.cwd()}/python","/etc`))
+  t.match(elsewhere.stdout, new RegExp(`bridge try -- ${process.cwd()}/python benchd_bridge\\.py pylabrobot machine`))
   const lost = await called('--limit', 'shake.sped=1:2')
   t.match(lost, {
     code: 0,
@@ -228,6 +264,7 @@ withPython('bridge new writes a bridge of a class of PyLabRobot, and prints its 
     /benchd_bridge\.py is there already, in another version; remove it/,
   )
   await refused('Shaker --pylabrobot machine.Shaker', /Shaker cannot name a bridge/)
+  await refused('my-reader', /my-reader cannot name a bridge; .*, for example my_reader/)
   await refused('shaker_1 port=x', /takes no port=x without --pylabrobot CLASS/)
 })
 

@@ -24,6 +24,7 @@ const bridgeNew = command({
       value: 'CLASS',
       help: 'Class of PyLabRobot behind the device, in place of a stand-in; each WORD is a parameter NAME=VALUE of the class, or, after --, an option of its bridge',
     },
+    python: { type: 'string', value: 'FILE', help: 'Python that has PyLabRobot; default python3' },
     type: { type: 'string', value: 'TYPE', help: `Type of the device: ${bridgeTypes.join(', ')}, or another word; default reader` },
     folder: { type: 'string', value: 'DIR', help: 'Folder of the files; default: the present one' },
   },
@@ -53,17 +54,25 @@ async function writeNew(folder: string, files: Record<string, string>): Promise<
 }
 
 /** Writes the files of a bridge of PyLabRobot, and prints its device. `words` are its class and the parameters and options of that. */
-async function newOfPylabrobot(name: string, words: string[], folder: string, options: { type?: string; json?: boolean }): Promise<void> {
+async function newOfPylabrobot(
+  name: string,
+  words: string[],
+  folder: string,
+  options: { type?: string; python?: string; json?: boolean },
+): Promise<void> {
   const { describedBy, deviceOf, librariesFor, stepsOf } = await import('./bridge_pylabrobot.ts')
-  mustBeName(name, options.type ?? 'shaker')
+  // No file has this name, so it may be `shaker-1`.
+  mustBeName(name.replaceAll('-', '_'), options.type ?? 'shaker')
+  const python = options.python ?? 'python3'
+  const its = { python: python.includes('/') ? resolve(python) : python, words }
   if (options.type) words.push('--type', options.type)
   const written = await writeNew(folder, await librariesFor(folder))
-  const described = await describedBy(folder, words)
+  const described = await describedBy(folder, its)
   const { type, proposed_halt } = typeof described === 'string' ? { type: options.type ?? 'TYPE', proposed_halt: undefined } : described
-  if (options.json) return print(JSON.stringify({ folder, files: written, device: deviceOf(name, type, words), proposed_halt }))
+  if (options.json) return print(JSON.stringify({ folder, files: written, device: deviceOf(name, type, its), proposed_halt }))
   const paths = written.map((file) => join(folder, file)).join(', ')
   print(
-    [written.length > 0 ? `wrote ${paths}` : `its files are in ${folder} already`, ...stepsOf(name, words, folder, described, type)].join(
+    [written.length > 0 ? `wrote ${paths}` : `its files are in ${folder} already`, ...stepsOf(name, its, folder, described, type)].join(
       '\n',
     ),
   )

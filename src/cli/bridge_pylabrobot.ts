@@ -21,19 +21,22 @@ export async function librariesFor(folder: string): Promise<Record<string, strin
   return files
 }
 
-/** The words after `python3`, with the library in a folder. */
-export const commandIn = (folder: string, words: readonly string[]) => [join(folder, 'benchd_bridge.py'), 'pylabrobot', ...words]
+/** The Python of a bridge, and the class of PyLabRobot with its parameters and options. */
+export type PythonWords = { python: string; words: readonly string[] }
+
+/** Returns the command of a bridge, with the library in a folder. */
+const commandIn = (folder: string, { python, words }: PythonWords) => [python, join(folder, 'benchd_bridge.py'), 'pylabrobot', ...words]
 
 export type Described = { type: string; proposed_halt: readonly string[] | undefined }
 
 /** Asks the program in the folder for its description. Returns a sentence where it has none, such as without PyLabRobot. */
-export async function describedBy(folder: string, words: readonly string[]): Promise<Described | string> {
+export async function describedBy(folder: string, its: PythonWords): Promise<Described | string> {
   const [{ TriedProgram }, { settings: Settings }, { checked }] = await Promise.all([
     import('../../drivers/bridge/trial/program.ts'),
     import('../../drivers/bridge/bridge.ts'),
     import('../kit/schema.ts'),
   ])
-  const command = ['python3', ...commandIn(folder, words)]
+  const command = commandIn(folder, its)
   const program = new TriedProgram({ command, settings: checked(Settings, {}, 'settings'), signal: new AbortController().signal })
   try {
     await program.describe()
@@ -45,26 +48,27 @@ export async function describedBy(folder: string, words: readonly string[]): Pro
 }
 
 /** Returns the device of a configuration. `type` is the word TYPE where nobody knows it. */
-export function deviceOf(name: string, type: string, words: readonly string[]) {
-  const command = ['python3', ...commandIn('/etc/benchd/bridges', words)]
+export function deviceOf(name: string, type: string, its: PythonWords) {
+  const command = commandIn('/etc/benchd/bridges', its)
   return { device_id: name, driver: 'bridge', type, transport: { kind: 'bridge', command } }
 }
 
 /** Returns lines that say what to do with the files, the next step last. */
-export function stepsOf(name: string, words: readonly string[], folder: string, described: Described | string, type: string): string[] {
+export function stepsOf(name: string, its: PythonWords, folder: string, described: Described | string, type: string): string[] {
   const isKnown = typeof described !== 'string'
-  const halts = isKnown ? described.proposed_halt : words.includes('--halt') ? undefined : ['METHODS']
+  const halts = isKnown ? described.proposed_halt : its.words.includes('--halt') ? undefined : ['METHODS']
+  const again = 'Mend that (--python names another Python), then type this command again: it fills in TYPE and METHODS.'
   const accept = `  no LIVE run uses it before its command accepts the halts that it proposes: "--halt", ${JSON.stringify(halts?.join(','))}`
   return [
     '',
-    ...(isKnown ? [] : [`It has not described itself: ${described}`, 'benchd bridge try tells its TYPE and its METHODS.']),
+    ...(isKnown ? [] : [`It has not described itself: ${described}`, again]),
     'When its trial has passed, on the bench:',
     `  sudo install -D -t /etc/benchd/bridges ${libraries.join(' ')}`,
-    `  a device in /etc/benchd/config.json: ${JSON.stringify(deviceOf(name, type, words))}`,
+    `  a device in /etc/benchd/config.json: ${JSON.stringify(deviceOf(name, type, its))}`,
     ...(halts ? [accept] : []),
     `  sudo systemctl reload benchd && sudo systemctl enable --now benchd-bridge@${name}.socket`,
     'Now, here, with the instrument connected:',
     `  cd ${folder}`,
-    `  benchd bridge try -- python3 ${commandIn('', words).map(quoted).join(' ')}`,
+    `  benchd bridge try -- ${commandIn('', its).map(quoted).join(' ')}`,
   ]
 }

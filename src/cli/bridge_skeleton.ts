@@ -122,10 +122,12 @@ const taken =
 
 /** Throws a usage error for a name that is no name of a device and of a module, and for a type that is no word. */
 export function mustBeName(name: string, type: string): void {
-  if (!/^[a-z][a-z0-9_]{0,27}$/.test(name) || taken.split(' ').includes(name))
+  const near = name.toLowerCase().replace(/\W/g, '_')
+  const isFree = (one: string) => /^[a-z][a-z0-9_]{0,27}$/.test(one) && !taken.split(' ').includes(one)
+  if (!isFree(name))
     throw new CliError(
       'usage',
-      `${name} cannot name a bridge; take a small letter, then small letters, digits and _, at most 28, for example my_${type}`,
+      `${name} cannot name a bridge; take a small letter, then small letters, digits and _, at most 28, for example ${isFree(near) ? near : `my_${type}`}`,
     )
   if (!/^[a-z][a-z0-9_]{0,31}$/.test(type))
     throw new CliError('usage', `--type ${type} is not one word in small letters; take one of ${bridgeTypes.join(', ')}`)

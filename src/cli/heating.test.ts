@@ -77,6 +77,9 @@ test('a run that left heat on says so wherever it is shown, and why it is asked 
   t.match(await runs('show'), { code: 0, stdout: `at its end:\n  shaker-1 ${remedy}\n` })
   t.match(await runs('follow'), { code: 0, stdout: new RegExp(`^shaker-1 ${remedy}\n\\S+Z  warm: the run is COMPLETED\n$`) })
   t.match(await runs('why'), { code: 0, stdout: `it has ended: nothing waits\nshaker-1 ${remedy}\n` })
+  const unnamed = await afterwards(t, { target: null, is_lowest: false })
+  const own = 'heating; to switch it off: its own operation (benchd devices caps shaker-1), or benchd devices stop shaker-1\n'
+  t.match(await unnamed('why'), { code: 0, stdout: `shaker-1 is still ${own}` }, 'it may have no set_temperature')
   const later = await afterwards(t, null)
   t.match(await later('why'), { code: 0, stdout: 'it has ended: nothing waits\n' })
   t.notMatch((await later('why')).stdout, /heating/)

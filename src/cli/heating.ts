@@ -9,10 +9,12 @@ export function heatingText({ target, is_lowest }: Heating): string {
   return `heating${degrees}${is_lowest ? ', its lowest set point: its heater cannot be switched off' : ''}`
 }
 
-/** Returns a sentence with the temperature and the command that switches the heater off. */
+/** Returns a sentence with the temperature and the command that switches the heater off. Heat without a target came from another operation than `set_temperature`. */
 export function heatingAndRemedy(device_id: string, heating: Heating): string {
   if (heating.is_lowest) return heatingText(heating)
-  return `${heatingText(heating)}; to switch it off: benchd devices set-temperature ${device_id} --temperature off`
+  const own = `its own operation (benchd devices caps ${device_id}), or benchd devices stop ${device_id}`
+  const remedy = heating.target === null ? own : `benchd devices set-temperature ${device_id} --temperature off`
+  return `${heatingText(heating)}; to switch it off: ${remedy}`
 }
 
 /** Returns a sentence for each device that still heats, with the command that ends that. */

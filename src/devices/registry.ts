@@ -140,6 +140,7 @@ function openedAfter(others: () => Promise<unknown>, link: Link): Link {
       return link.close()
     },
     onLost: (call) => link.onLost(call),
+    ...(link.advice !== undefined && { advice: link.advice }),
   }
 }
 

@@ -31,6 +31,16 @@ test('what is replaced is switched off and closed, and the other one is only ask
   await t.rejects(instrument.perform('initialize', {}), { code: 'stopping', message: /configuration has changed/ })
 })
 
+test('a device in the place of another keeps the advice about its connection', async (t) => {
+  const { clock, registry, another } = await heated(t)
+  const next = another()
+  Object.assign(next.link, { advice: 'see its program' })
+  await clock.run(registry.exchange([next.configured], ['d']).complete())
+  await clock.advance(5000)
+  next.link.setFault('unplug')
+  t.match(registry.find('d').info(), { fault: { error: /the connection was lost: .*; see its program, then initialize/ } })
+})
+
 test('a stop in the midst of it goes to the old one at once, to the new one first of all, and is latched', async (t) => {
   const { clock, registry, link, written, another } = await heated(t)
   link.setFault('no_reply')

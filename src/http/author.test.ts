@@ -1,7 +1,7 @@
 // The name of a person in X-Operator: stored with what the request did, shown as unchecked, and never believed.
 
 import { test } from 'tap'
-import { openTestBench, type TestedBench } from '../testing/http.ts'
+import { openService, openTestBench, type TestedBench } from '../testing/http.ts'
 import { beginRun, plateRun } from '../testing/http_runs.ts'
 
 type Row = Record<string, unknown>
@@ -26,6 +26,12 @@ test('the name is in the audit trail and in the record of the operation, beside 
   t.notOk('operator' in entries.at(-2)!, 'nobody is named where nobody gave a name')
   const { operations } = (await ask('GET', '/api/operations')).body as { operations: Row[] }
   t.match(operations, [{ operation: 'lock_plate' }, { operation: 'initialize', operator: 'Żaneta 李' }])
+})
+
+test('an operation by the local socket, which needs no key, says so', async (t) => {
+  const { ask, bench } = await openService(t)
+  await bench.registry.find('shaker-1').perform('initialize', {}, { by: { key_id: 'local', override: false } })
+  t.match((await ask('GET', '/api/operations')).body, { operations: [{ operation: 'initialize', by_name: 'local' }] })
 })
 
 test('the name is shown with a latched stop, the first and the last, and with the versions of a teachpoint', async (t) => {

@@ -17,7 +17,8 @@ import { WrongKeys } from './wrong_keys.ts'
 /** The rooms of the bench that the entrance uses. `keys_made` says how a key is made, where that is not at a bench. */
 type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; keys_made?: string }
 
-const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
+/** The caller at the socket of the service, who needs no key. */
+export const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
 /** Answers a request with a refusal, or as `proceed` does, which never fails. A request to what is public needs no key. */
 export type Enter = (

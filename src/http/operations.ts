@@ -8,6 +8,7 @@ import type { Registry } from '../devices/registry.ts'
 import type { Keys } from '../keys/keys.ts'
 import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
+import { local } from './entrance.ts'
 import { Limit } from './numeral.ts'
 import { Before, isWithin, mustBeSpan, Next, pageOf, spanOf } from './time_span.ts'
 
@@ -43,7 +44,10 @@ export const operationRoutes: Route<Rooms>[] = [
           v.strictObject({
             ...OperationRecord.entries,
             text: described(v.string(), 'The operation and its outcome, in a sentence'),
-            by_name: described(v.nullable(v.string()), 'The name of the key that asked for it; null for an operation of an execution'),
+            by_name: described(
+              v.nullable(v.string()),
+              'The name of the key that asked for it, local for a command on the computer of the bench; null for an operation of an execution, or if the key is gone',
+            ),
           }),
         ),
         next: Next,
@@ -60,7 +64,7 @@ export const operationRoutes: Route<Rooms>[] = [
         idOf: ({ operation_id }) => operation_id,
         matches: (record) => (device_id === undefined || record.device_id === device_id) && isWithin(record.started, { since, until }),
       })
-      const names = new Map(rooms.keys.list().map(({ key_id, name }) => [key_id, name]))
+      const names = new Map([local, ...rooms.keys.list()].map(({ key_id, name }) => [key_id, name]))
       const words = (record: OperationRecord) => ({ text: operationText(record), by_name: names.get(record.by ?? '') ?? null })
       return json({ operations: items.map((record) => ({ ...record, ...words(record) })), next })
     },

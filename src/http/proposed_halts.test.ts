@@ -16,7 +16,7 @@ const read = { seconds: 1 }
 const guessed = { operations: { read }, proposed_halt: ['abort', 'deactivate'] }
 const sentence =
   'reader-1: its program proposes to halt it by abort and deactivate, which nobody has accepted; if they end all motion and heat, ' +
-  'add "--halt", "abort,deactivate" to its command in the configuration ("none" if nothing does)'
+  'add "--halt", "abort,deactivate" to its command ("none" if nothing does), then reload the configuration'
 
 async function setup(t: Test, first: object) {
   const reader = scriptedBridge(t, first)

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../clients/ts/benchd.ts'
 import { bench } from './store.tsx'
-import { clockTime } from './words.ts'
+import { clockTime, valuesText } from './words.ts'
 
 /** The wire log before the fault, fetched on request. */
 export function LastWords({ device_id }: { device_id: string }) {
@@ -39,7 +39,7 @@ export function Values({ operation_id }: { operation_id: string }) {
   const values = useSignal('')
   const read = async () => {
     const record = await bench.value?.call('getOperation', { path: { operation_id } }).catch(() => undefined)
-    values.value = record?.data === undefined ? 'The operation returned no values.' : JSON.stringify(record.data, null, 2)
+    values.value = record?.data === undefined ? 'The operation returned no values.' : valuesText(record.data)
   }
   return (
     <details onToggle={(event) => event.currentTarget.open && void read()}>

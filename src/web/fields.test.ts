@@ -85,6 +85,16 @@ test('an array or an object is typed as JSON, an array of words also with commas
     plate: { type: 'object', default: { rows: 8 } },
     speed: { type: ['number', 'string'] },
     mode: { type: ['string', 'null'], enum: ['fast', 'slow'] },
+    protocol: {
+      type: 'object',
+      properties: {
+        stages: {
+          type: 'array',
+          items: { type: 'object', properties: { temperature: { type: 'number' }, rate: {} }, required: ['temperature'] },
+        },
+      },
+    },
+    part: { type: 'string', description: 'wells such as A1:H12' },
   }
   const fields = fieldsOf({ ...operation, params: { properties, required: ['wells'] } }, {}, { volumes: [1, 2.5] })
   t.match(fields, [
@@ -93,6 +103,8 @@ test('an array or an object is typed as JSON, an array of words also with commas
     { name: 'plate', kind: 'json', initial: '{"rows":8}', hint: 'As JSON, such as {"name":1}' },
     { name: 'speed', kind: 'json' },
     { name: 'mode', kind: 'choice', choices: ['fast', 'slow'] },
+    { name: 'protocol', kind: 'json', hint: 'As JSON, such as {"stages":[{"temperature":1}]}' },
+    { name: 'part', kind: 'text', hint: 'wells such as A1:H12' },
   ])
   const typed = { wells: 'A1,B2', volumes: '[1, 2]', plate: '{"rows": 16}', speed: 'fast', mode: 'slow' }
   t.same(bodyOf(fields, typed), { wells: ['A1', 'B2'], volumes: [1, 2], plate: { rows: 16 }, speed: 'fast', mode: 'slow' })

@@ -72,7 +72,8 @@ export function fieldsOf(
       ...(step !== undefined && { step }),
       ...(schema.enum && { choices: schema.enum.map(String), values: schema.enum }),
       initial: initial === undefined || initial === null ? '' : kind === 'json' ? typedText(initial) : String(initial),
-      ...(kind === 'json' ? { hint: jsonHint(schema), parse: (text: string) => parsed(name, text, schema) } : range && { hint: range }),
+      ...((range ?? schema.description) !== undefined && { hint: range ?? schema.description! }),
+      ...(kind === 'json' && { hint: jsonHint(schema), parse: (text: string) => parsed(name, text, schema) }),
     }
   })
 }
@@ -105,8 +106,21 @@ function jsonHint(schema: Schema): string {
   const types = typesOf(schema).filter((type) => type !== 'null')
   const isPlain = items && !typesOf(items).some((type) => type === 'array' || type === 'object')
   const range = minItems === undefined && maxItems === undefined ? '' : ` (${minItems ?? 0} to ${maxItems ?? 'any number of'} items)`
-  if (types.includes('array')) return `${isPlain ? 'With commas between, or as JSON' : 'As JSON, such as [[1,2],[3,4]]'}${range}`
-  return types.includes('object') ? 'As JSON, such as {"name":1}' : types.join(' or ')
+  const shape = isPlain ? 'With commas between, or as JSON' : `As JSON, such as ${JSON.stringify(exampleOf(schema))}`
+  if (types.includes('array')) return `${shape}${range}`
+  return types.includes('object') ? `As JSON, such as ${JSON.stringify(exampleOf(schema))}` : types.join(' or ')
+}
+
+/** Returns a value with the members that an object must have, or with all of them where it must have none: `{"stages":[{"repeats":1}]}`. */
+function exampleOf(schema: Schema): unknown {
+  const { enum: choices, items = {}, minimum = 1, properties = { name: { type: 'number' } }, required = [] } = schema
+  const [type] = typesOf(schema).filter((one) => one !== 'null')
+  if (choices) return choices[0]
+  if (type === 'array') return [exampleOf(items)]
+  if (type === 'string') return 'text'
+  if (type !== 'object') return type === 'boolean' ? true : minimum
+  const members = required.length > 0 ? required : Object.keys(properties)
+  return Object.fromEntries(members.map((name) => [name, exampleOf(properties[name] ?? {})]))
 }
 
 function parsed(name: string, text: string, schema: Schema): unknown {

@@ -22,12 +22,29 @@ import {
   readingWords,
   sentence,
   threadWord,
+  valuesText,
   zonedTime,
 } from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
   return { event_name: `${entity_type}.${entity_id}.${status}`, execution_id: 'e', timestamp: 1, entity_type, entity_id, status, context }
 }
+
+test('values are JSON, each row of a plate on one line', (t) => {
+  const text = '{\n  "absorbance": [\n    [0.1, null],\n    [0.2, "a, b"]\n  ],\n  "wells": [],\n  "unit": "[ OD ]"\n}'
+  t.equal(
+    valuesText({
+      absorbance: [
+        [0.1, null],
+        [0.2, 'a, b'],
+      ],
+      wells: [],
+      unit: '[ OD ]',
+    }),
+    text,
+  )
+  t.end()
+})
 
 /** Statuses of a submission that are no events. */
 const recordOnly = new Set(['PENDING', 'IN_PROGRESS'])

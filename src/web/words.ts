@@ -206,6 +206,12 @@ export function stopText({ by, at }: { by: string | null; at: number }, now: num
   return `${by === null ? '' : ` by ${by}`}, ${clockTime(at, now)}`
 }
 
+/** Formats what an operation returned as JSON, with each list of plain values on one line, such as a row of wells. */
+export function valuesText(data: unknown): string {
+  const oneLine = (list: string) => list.replace(/\n\s*/g, ' ').replace(/^\[ /, '[').replace(/ \]$/, ']')
+  return JSON.stringify(data, null, 2).replace(/\[\n[^[\]{}]*\]/g, oneLine)
+}
+
 /** Returns ` shaker-1 is still heating to 60 °C.` for each device that a run left on; empty without any. */
 export function stillHeating({ still_heating }: { still_heating?: unknown }): string {
   const devices = (still_heating ?? []) as { device_id: string; target: number | null }[]

@@ -391,5 +391,9 @@ export class Runtime {
 function found<Item>(items: ReadonlyMap<string, Item>, name: string, kind: string): Item {
   const item = items.get(name)
   if (item) return item
-  throw new LabError('not_found', `there is no ${kind} ${JSON.stringify(name)}${didYouMeanAmong(name, [...items.keys()])}`)
+  const known = didYouMeanAmong(name, [...items.keys()])
+  throw new LabError(
+    'not_found',
+    `there is no ${kind} ${JSON.stringify(name)}${known}; a file that was added is read by POST /api/system/reload`,
+  )
 }

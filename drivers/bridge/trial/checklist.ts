@@ -92,6 +92,7 @@ async function tryProgram(tried: Tried): Promise<void> {
   for (const [name, why] of untried) report.notTried(name, why)
   await refuses(program, report, activities[0])
   await interrupts(program, report, done)
+  if (moves.length > 0) await report.tried('gripper', () => isEmpty(program), advice.where)
   await report.tried('standard output', async () => longestOf(program), advice.output)
   report.notTried('pulled cable', advice.cable)
   for (const member of ['jog', 'free_drive', 'go_to'] as const)
@@ -119,7 +120,9 @@ async function describes({ program, report }: Tried): Promise<boolean> {
     async () => {
       const open = unlimited(program.description)
       if (open.length === 0) return 'each number has a minimum and a maximum'
-      throw new Note(`without minimum or maximum: ${inSentence(open)}; give both, so that the bench refuses wrong values by itself`)
+      throw new Note(
+        `without minimum or maximum: ${inSentence(open)}; give both (minimum and maximum of @operation, or --limit of a class of PyLabRobot), so that the bench refuses wrong values by itself`,
+      )
     },
     advice.describe,
   )
@@ -132,6 +135,13 @@ function deedOf({ program, trial }: Tried, activities: readonly Activity[]): str
   const total_s = activities.reduce((sum, { usual_s }) => sum + 2 * usual_s, 0)
   const time = total_s > 60 ? ` for up to ${Math.ceil(total_s / 60)} minutes` : ''
   return `move the ${type} ${JSON.stringify(model)}${time}: do, halt and interrupt ${inSentence(names)}`
+}
+
+/** Tells what the gripper holds at the end: a killed move may have left labware in it, with which no run picks anything. */
+async function isEmpty(program: TriedProgram): Promise<string> {
+  const gripper = await program.within(program.device.gripper!(), answer_s, 'it has not answered where')
+  if (gripper === 'empty') return 'it is empty at the end'
+  throw new Note(`it is ${gripper ?? 'unknown'} at the end; take the labware out, or no run can pick`)
 }
 
 /** Tries the moves of a transporter, where a position is given. */

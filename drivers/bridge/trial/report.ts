@@ -80,7 +80,7 @@ export const advice = {
   check_first: 'the bench asks check from the start: let it return until initialize has opened the port',
   check: 'let check ask the instrument one question, and answer within 5 s',
   initialize: 'let initialize open the port and find home, also when it was open before',
-  operation: 'see the method of that name, and what it describes',
+  operation: 'see the method of that name; for other values: --with OPERATION.PARAM=VALUE; to leave it out: --skip OPERATION',
   reading: 'return a finite number, or a pair of it and its target, within 5 s',
   unknown: 'raise Invalid, or answer with the reason "invalid"',
   raises: 'answer every exception as an error, and read on',

@@ -39,13 +39,17 @@ test('a parameter without a default gets its smallest value, and one that is the
   t.end()
 })
 
-test('a value is given as JSON, or as text where it is one', (t) => {
+test('a value is given as JSON, or as text where it is one, and a list also with commas', (t) => {
   const properties = {
     ...{ count: { type: 'integer' }, name: { type: 'string' }, dry: { type: 'boolean' } },
     ...{ target: { type: ['number', 'null'] }, wells: { type: 'array', items: { type: 'string' } } },
   }
   const given = { count: '3', name: '7', dry: 'true', target: 'null', wells: '["A1","B2"]' }
   t.same(valuesOf(properties, given), { count: 3, name: '7', dry: true, target: null, wells: ['A1', 'B2'] })
+  t.same(valuesOf({ wells: properties.wells, volumes: { type: 'array', items: { type: 'number' } } }, { wells: 'A1, B2', volumes: '37' }), {
+    wells: ['A1', 'B2'],
+    volumes: [37],
+  })
   t.throws(
     () => valuesOf({ speed: { type: 'number' } }),
     new NotTried('read.speed has no default and no minimum; give it a value: --with read.speed=VALUE'),

@@ -1,5 +1,6 @@
 // The parameters with which an operation of a bridge is tried: those that a person gives, else the defaults, else the smallest.
 
+import { parameterValue, type TypedSchema } from '../../../src/clients/ts/parameter_value.ts'
 import type { Description, OwnOperation } from '../../../src/devices/description.ts'
 import { isNumeric, kindsOf, mayBeNull, type ParamsDescription } from '../../../src/devices/params_schema.ts'
 import { LabError } from '../../../src/errors.ts'
@@ -34,11 +35,11 @@ export function valuesFor(
   return checked(own.params, Object.fromEntries(entries), name) as Record<string, unknown>
 }
 
-/** Parses what a person has typed: JSON, or text where the parameter is one. What fits nothing is refused later, by its name. */
+/** Parses what a person has typed, as `devices perform` does. What fits nothing is refused later, by its name. */
 function parsed(text: string, property: Property): unknown {
   if (kindsOf(property).join() === 'string') return text
   try {
-    return JSON.parse(text)
+    return parameterValue(text, property as TypedSchema)
   } catch {
     return text
   }

@@ -13,7 +13,7 @@ const properties = {
   plate: { type: ['object', 'null'], properties: { rows: { type: 'integer' } } },
   mode: { type: ['string', 'null'], enum: ['fast', 'slow', null] },
 }
-const operations = { read: { params: { properties, required: ['wavelength'] }, seconds: 40 } }
+const operations = { read: { params: { properties, required: ['wavelength'] }, seconds: 40 }, read_twice: { seconds: 1 } }
 const device = { device_id: 'reader-1', driver: 'simulated', type: 'reader', transport: { kind: 'simulated' }, settings: { operations } }
 
 test('an operation that a device describes takes its parameters as options, each of its type', async (t) => {
@@ -26,6 +26,9 @@ test('an operation that a device describes takes its parameters as options, each
     stdout: 'reader-1: read is done\n',
     stderr: '',
   })
+  const { last_operation } = bench.registry.find('reader-1').info()
+  t.same(last_operation?.params, { wavelength: 600, plate_type: '96 wells', shaken: true, gain: -2.5 })
+  t.match(await perform('read-twice'), { code: 0, stdout: 'reader-1: read_twice is done\n' }, 'by the name that devices caps shows')
   const caps = await benchd(t.testdirName, ['devices', 'caps', 'reader-1'], env)
   t.match(
     caps.stdout.replace(/ +/g, ' '),
@@ -41,8 +44,6 @@ test('an operation that a device describes takes its parameters as options, each
     ].join('\n'),
     'whatever is enforced is shown',
   )
-  const { last_operation } = bench.registry.find('reader-1').info()
-  t.same(last_operation?.params, { wavelength: 600, plate_type: '96 wells', shaken: true, gain: -2.5 })
   const shaped = ['--wavelength', '600', '--wells', '["A1","B2"]', '--plate', '{"rows":8}', '--mode', 'fast']
   t.equal((await perform('read', ...shaped)).code, 0)
   const taken = () => bench.registry.find('reader-1').info().last_operation?.params
@@ -51,7 +52,7 @@ test('an operation that a device describes takes its parameters as options, each
   t.same(taken(), { wavelength: 600, gain: 1.5, wells: ['A1', 'B2'], plate: null })
   t.match(JSON.parse((await perform('read', '--wavelength', '600', '--json')).stdout), { success: true, message: 'reader-1: read is done' })
   const mistakes: [args: string[], code: number, words: RegExp][] = [
-    [['reed'], 2, /reader-1 cannot reed: it knows initialize, read; did you mean "read"/],
+    [['reed'], 2, /reader-1 cannot reed: it knows initialize, read, read_twice; did you mean "read"/],
     [['read', '--wave', '600'], 2, /there is no parameter --wave: it takes --wavelength, --plate_type, --shaken, --gain/],
     [['read', '--wavelength', '600', '--wells', '["A1"'], 2, /--wells is not JSON: /],
     [['read', '--wavelength', '600', '--plate', '8 rows'], 2, /--plate must be a JSON object such as .*, not 8 rows/],

@@ -23,15 +23,17 @@ export const performAny = command({
   },
   takes_more: true,
   example: 'benchd devices perform reader-1 read --wavelength 600',
-  async run({ options, operands: [device_id = '', operation = ''], more }) {
+  async run({ options, operands: [device_id = '', typed = ''], more }) {
     const service = serviceOf(options)
     const { operations } = await ask<Capabilities>(service, 'GET', `${pathOf(device_id)}/capabilities`)
     const known = operations.filter(({ method, name }) => method === 'POST' && name !== 'stop')
-    const its = known.find(({ name }) => name === operation)
+    // Like the operations of every bench, `read-absorbance` names `read_absorbance`.
+    const its = known.find(({ name }) => name === typed) ?? known.find(({ name }) => name === typed.replaceAll('-', '_'))
     if (!its) {
       const names = known.map(({ name }) => name)
-      throw new CliError('usage', `${device_id} cannot ${operation}: it knows ${inSentence(names)}${didYouMean(operation, names)}`)
+      throw new CliError('usage', `${device_id} cannot ${typed}: it knows ${inSentence(names)}${didYouMean(typed, names)}`)
     }
+    const operation = its.name
     return perform(service, {
       ...{ device_id, operation, route: 'perform', body: { operation, params: paramsOf(its.params, more) }, headers: overriding(options) },
       ...{ stops: options['stop-on-interrupt'] ?? false, asJson: options.json ?? false },

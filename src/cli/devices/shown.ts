@@ -146,17 +146,17 @@ function described(device: DeviceInfo): string {
     heating: heating && heatingAndRemedy(device_id, heating),
     driver,
     identity: identity && Object.values(identity).filter(Boolean).join(', '),
-    unfit: device.unfit && `for LIVE runs: ${device.unfit}`,
+    unfit: device.unfit && `for LIVE runs: ${atShell(device.unfit)}`,
     lock: lock && [lock.owner, lock.note, lock.expires_at === null ? null : `until ${date(lock.expires_at)}`].filter(Boolean).join(', '),
     fault:
       fault &&
-      `${fault.error} (${fault.command ?? 'by itself'}, ${date(fault.since)})${fault.may_still_be_moving ? '; may still be moving' : ''}`,
+      `${atShell(fault.error)} (${fault.command ?? 'by itself'}, ${date(fault.since)})${fault.may_still_be_moving ? '; may still be moving' : ''}`,
     stopped:
       stopped &&
       [stopped, stopped.again]
         .flatMap((stop) => (stop ? [`${date(stop.at)}${stop.by === null ? '' : ` by ${stop.by}`}`] : []))
         .join(', again '),
-    last: last && `${last.operation}, ${date(last.started)}: ${last.result?.message ?? last.detail ?? last.status}`,
+    last: last && `${last.operation}, ${date(last.started)}: ${atShell(last.result?.message ?? last.detail ?? last.status)}`,
   }
   const lines = Object.entries(facts).flatMap(([fact, value]) => (value ? [`${fact.padEnd(10)}${value}`] : []))
   return [`${device_id}  ${type}  ${name}`, '', ...lines].join('\n')

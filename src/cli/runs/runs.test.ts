@@ -80,7 +80,7 @@ test('an operator tells a run what to do, and a word too little is an error that
     [['runs', 'emit', id], 2, /NAME is missing/],
     [['workflows', 'put', `${home}/none.json`], 3, /cannot be read/],
     [['workflows', 'delete', 'smc_assay', '--yes'], 5, /comes with the program/],
-    [['topology', 'load', 'nowhere'], 3, /there is no topology "nowhere"; there is: .*demo/],
+    [['topology', 'load', 'nowhere'], 3, /there is no topology "nowhere"; there is: .*demo.*read by benchd config reload/],
   ] as const) {
     t.match(await run(...args), { code, stdout: '', stderr: sentence }, args.join(' '))
   }

@@ -1048,9 +1048,12 @@ def _bridge_of(device: Any, make: Callable[[], Any], options: Options, given: An
 
 
 def _give_up(path: str, error: Exception) -> NoReturn:
-    missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
-    what = "PyLabRobot" if str(missing).startswith("pylabrobot") else missing
+    # PyLabRobot raises other errors with this text where a library for a port is missing.
+    _, _, missing = str(error).partition("No module named ")
+    what = "PyLabRobot" if missing.startswith("'pylabrobot") else missing.split("'")[1] if missing else ""
     why = f"is {what} installed for {sys.executable}?" if missing else "see its name and its parameters in PyLabRobot's documentation"
+    if what == path.partition(".")[0] or "." not in path:
+        why = "give the whole name of the class, such as pylabrobot.qinstruments.BioShake3000"
     if isinstance(error, NotImplementedError):
         kind = _hints(_resolved(path)).get("return")
         why = f"PyLabRobot has not finished it; use its class: {kind.__module__}.{kind.__name__}" if isinstance(kind, type) else "PyLabRobot has not finished it"

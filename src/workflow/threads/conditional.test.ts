@@ -83,6 +83,12 @@ test('members inside the result are found by their path, and a list cannot be sa
   await broken.runtime.over(held)
 })
 
+test('a member with a unit is saved by its name, as the record of the run names it', async (t) => {
+  const { runtime } = measuring(work([{ action: read }]), [{ absorbance: { value: 0.3, unit: 'AU' } }])
+  const execution = await run(runtime, { workflow: 'work' })
+  t.match(execution.values.all(), [{ name: 'od', value: 0.3 }])
+})
+
 test('a text that is too long is not saved, because the state of the run could not be read again', async (t) => {
   const { runtime } = measuring(work([{ action: read }], { values: { od: { example: 'x' } } }), [{ absorbance: 'x'.repeat(1001) }])
   const execution = await begin(runtime, { workflow: 'work' })

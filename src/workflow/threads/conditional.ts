@@ -163,10 +163,15 @@ export function saveFrom(thread: LabwareThread, save: Save, result: unknown): vo
   const { execution, environment } = thread
   const data = isRecord(result) && 'data' in result ? result.data : result
   for (const [name, member] of Object.entries(save)) {
-    const found = memberOf(data, member)
+    const found = withoutUnit(memberOf(data, member))
     const value = found === undefined && environment.mode !== 'LIVE' ? execution.workflow.document.values?.[name]?.example : found
     execution.values.save(name, mustBeScalar(value, { name, member, data }), scopeOf(thread.origin))
   }
+}
+
+/** Returns the value of `{"value": 2.2, "unit": "g"}`, which the record of the run names without its unit, too; anything else as it is. */
+function withoutUnit(found: unknown): unknown {
+  return isRecord(found) && Object.hasOwn(found, 'value') && Object.hasOwn(found, 'unit') ? found['value'] : found
 }
 
 /** Finds a member by its name, or by names with dots between them: `wells.A1`, `readings.0`. */
