@@ -1,6 +1,7 @@
 // `benchd bridge …`: begins the program of a bridge, and tries it without a bench.
 
 import { join, resolve } from 'node:path'
+import { parameterValue, type TypedSchema } from '../clients/ts/parameter_value.ts'
 import { inSentence } from '../kit/did_you_mean.ts'
 import { exists, isFile } from '../kit/folder.ts'
 import { bridgeTypes, filesOf, mustBeName, nextSteps } from './bridge_skeleton.ts'
@@ -150,15 +151,24 @@ function commandOf(words: readonly string[]): string[] {
   return first.endsWith('.py') ? ['python3', first, ...rest] : [first, ...rest]
 }
 
-function valuesOf(given: readonly string[]): Record<string, string> {
+/** Values of parameters by their places, each understood by the schema of its parameter, as `devices perform` does it. */
+function valuesOf(given: readonly string[]): Record<string, (schema: object) => unknown> {
   return Object.fromEntries(
     given.map((text) => {
       const [, place, value] = /^(\w+\.\w+)=([\s\S]*)$/.exec(text) ?? []
       if (place === undefined)
         throw new CliError('usage', `--with ${text} is not OPERATION.PARAMETER=VALUE, for example read.wavelength=450`)
-      return [place, value!]
+      return [place, (schema: object) => typedValue(value!, schema)]
     }),
   )
+}
+
+function typedValue(text: string, schema: TypedSchema): unknown {
+  try {
+    return parameterValue(text, schema)
+  } catch {
+    return text
+  }
 }
 
 function positionOf(text: string): Position {

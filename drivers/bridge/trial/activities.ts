@@ -5,7 +5,7 @@ import { LabError } from '../../../src/errors.ts'
 import { didYouMeanOrAmong } from '../../../src/kit/did_you_mean.ts'
 import { initialize_s, type TriedProgram } from './program.ts'
 import { NotTried } from './report.ts'
-import { valuesFor } from './values.ts'
+import { type GivenValue, valuesFor } from './values.ts'
 
 export type Activity = {
   name: string
@@ -38,7 +38,7 @@ export function initializing(program: TriedProgram): Activity {
 }
 
 /** Values of parameters by `OPERATION.PARAMETER`, the operations that are left out, and the only ones that are not; all, if none is named. */
-export type Choice = { values: Readonly<Record<string, string>>; skip: readonly string[]; only: readonly string[] }
+export type Choice = { values: Readonly<Record<string, GivenValue>>; skip: readonly string[]; only: readonly string[] }
 
 /**
  * Returns the operations of its description, and by the name of each that is not tried the reason. Throws `invalid` if the choice names what the program does

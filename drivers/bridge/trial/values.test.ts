@@ -2,14 +2,18 @@
 
 import { test } from 'tap'
 import * as v from 'valibot'
+import { parameterValue, type TypedSchema } from '../../../src/clients/ts/parameter_value.ts'
 import { NotTried } from './report.ts'
 import { valuesFor } from './values.ts'
 
 type Properties = Parameters<typeof valuesFor>[1]['params']['properties']
 
 /** Finds values for all of these parameters, of which each is required. */
-const valuesOf = (properties: object, given = {}, seconds: Parameters<typeof valuesFor>[1]['seconds'] = 1) => {
+const valuesOf = (properties: object, typed: Record<string, string> = {}, seconds: Parameters<typeof valuesFor>[1]['seconds'] = 1) => {
   const any = v.strictObject(Object.fromEntries(Object.keys(properties).map((name) => [name, v.optional(v.any())])))
+  const given = Object.fromEntries(
+    Object.entries(typed).map(([name, text]) => [name, (schema: TypedSchema) => parameterValue(text, schema)]),
+  )
   return valuesFor(
     'read',
     { params: { properties: properties as Properties, required: Object.keys(properties) }, seconds },

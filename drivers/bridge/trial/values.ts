@@ -1,6 +1,5 @@
 // The parameters with which an operation of a bridge is tried: those that a person gives, else the defaults, else the smallest.
 
-import { parameterValue, type TypedSchema } from '../../../src/clients/ts/parameter_value.ts'
 import type { Description, OwnOperation } from '../../../src/devices/description.ts'
 import { isNumeric, kindsOf, mayBeNull, type ParamsDescription } from '../../../src/devices/params_schema.ts'
 import { LabError } from '../../../src/errors.ts'
@@ -10,6 +9,9 @@ import { NotTried } from './report.ts'
 type Described = Description['operations'][string]
 type Property = ParamsDescription['properties'][string]
 
+/** Returns what a person has typed as a value of a parameter. A value that does not fit is refused later, by its name. */
+export type GivenValue = (schema: Property) => unknown
+
 /** The parameter that is the duration of an operation gets as many seconds, as far as it may. */
 const short_s = 2
 
@@ -18,7 +20,7 @@ export function valuesFor(
   name: string,
   { params, seconds }: Pick<Described, 'params' | 'seconds'>,
   own: Pick<OwnOperation, 'params'>,
-  given: Readonly<Record<string, string>>,
+  given: Readonly<Record<string, GivenValue>>,
 ): Record<string, unknown> {
   const { required = [] } = params
   const properties: Readonly<Record<string, Property>> = params.properties
@@ -26,23 +28,13 @@ export function valuesFor(
   const unknown = Object.keys(given).find((param) => !Object.hasOwn(properties, param))
   if (unknown) throw new LabError('invalid', `${name} has no parameter ${unknown}; it has: ${Object.keys(properties).join(', ') || 'none'}`)
   const entries = Object.entries(properties).flatMap(([param, property]): [string, unknown][] => {
-    const text = given[param]
-    if (text !== undefined) return [[param, parsed(text, property)]]
+    const value = given[param]
+    if (value) return [[param, value(property)]]
     if (param === duration) return [[param, within(short_s, property)]]
     if (property.default !== undefined || !required.includes(param)) return []
     return [[param, smallest(property, `${name}.${param}`)]]
   })
   return checked(own.params, Object.fromEntries(entries), name) as Record<string, unknown>
-}
-
-/** Parses what a person has typed, as `devices perform` does. What fits nothing is refused later, by its name. */
-function parsed(text: string, property: Property): unknown {
-  if (kindsOf(property).join() === 'string') return text
-  try {
-    return parameterValue(text, property as TypedSchema)
-  } catch {
-    return text
-  }
 }
 
 function within(value: number, { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Property): number {

@@ -45,6 +45,8 @@ _SWITCHES = re.compile(r"set_(heater|heating|laser|lamp|pump|vacuum)")
 _NO_HALTS = re.compile(r"stop|setup|\w*(grip|clamp|freedrive|acquisition|clear|eject)\w*")
 #: What only asks, and leaves nothing on.
 _QUESTION = re.compile(r"(request|get|is|has|are|enquire|list|check|describe|read_version|ping)(_\w+)?")
+#: What returns when something has begun: it goes on until something ends it.
+_ENDLESS = re.compile(r"start_\w+|run_(continuously|protocol|pcr_profile|method)|turn_on\w*|write_speed")
 #: Methods that ask the instrument something and move nothing, the best first.
 _CHECKS = (
     *("request_current_temperature", "get_current_temperature", "request_temperature", "get_temperature", "request_status", "get_status"),
@@ -326,7 +328,8 @@ def _unit(name: str) -> Optional[str]:
 
 def _goes_on(name: str, properties: Dict[str, Any]) -> bool:
     """Whether what a method begins goes on when the method has ended, until the device is halted. The bench calls that heat."""
-    return name.startswith("start_") or "temperature" in name or "temperature" in properties
+    is_endless = _ENDLESS.fullmatch(name) is not None or (name == "shake" and "duration" not in properties)
+    return is_endless or "temperature" in name or "temperature" in properties
 
 
 def methods_of(owner: Any) -> List[str]:
