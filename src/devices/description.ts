@@ -43,7 +43,13 @@ const DescribedOperation = v.strictObject({
   labware_sites: v.optional(described(Whole(0, 1000), 'How many labware it takes at once; more are refused in a workflow')),
   returns: v.optional(described(Returns, 'The units of the values that it gives: {"weight": "g"}')),
   can_end_early: v.optional(described(v.boolean(), 'Whether `end` ends it in an orderly way'), false),
-  leaves_on: v.optional(described(v.nullable(v.picklist(['motion', 'heat'])), 'What goes on by itself if everything here ends'), 'motion'),
+  leaves_on: v.optional(
+    described(
+      v.nullable(v.picklist(['motion', 'heat', 'no heat'])),
+      'What goes on by itself if everything here ends: `motion` until it is done, `heat` also after that; `no heat`: it ends all that other operations have left on',
+    ),
+    'motion',
+  ),
 })
 type DescribedOperation = v.InferOutput<typeof DescribedOperation>
 
@@ -107,7 +113,7 @@ export type OwnOperation = {
   usual_s: number
   longest_s: number
   margin_s: number
-  leaves_on: 'motion' | 'heat' | null
+  leaves_on: 'motion' | 'heat' | 'no heat' | null
   can_end_early: boolean
   /** The most labware that it takes; undefined if the program does not say. */
   labware_sites: number | undefined

@@ -79,6 +79,24 @@ test('a program that does not describe that it can switch off is not asked to', 
   }
 })
 
+test('an operation of a program that ends what others have left on clears the heat', async (t) => {
+  const operations = {
+    bake: { seconds: 1, leaves_on: 'heat' },
+    wait: { seconds: 1, leaves_on: null },
+    cool: { seconds: 1, leaves_on: 'no heat' },
+  }
+  const { ask } = await openTestBench(t, { devices: [{ ...bridged({}), settings: { operations } }] })
+  await ask('POST', '/api/devices/block-1/initialize', { json: {} })
+  for (const [operation, heating] of [
+    ['bake', { target: null, is_lowest: false }],
+    ['wait', { target: null, is_lowest: false }],
+    ['cool', null],
+  ] as const) {
+    t.match(await ask('POST', '/api/devices/block-1/perform', { json: { operation, params: {} } }), { status: 200 })
+    t.match(await bodyOf(ask('GET', '/api/devices/block-1')), { heating }, operation)
+  }
+})
+
 const warm = (temperature: unknown) => ({ do: 'set_temperature', on: 'shaker-1', with: { temperature } })
 
 test('a run switches heat off, and one that leaves heat on says so at its end', async (t) => {

@@ -119,7 +119,8 @@ def operation(
     """Makes a method an operation of the device.
 
     `seconds` is how long it takes: a number, or ("duration", 10) for the parameter `duration` and 10 s on top. After `margin` more the bench
-    gives it up and halts the device. `leaves_on` ("motion", "heat" or None) is what goes on by itself if this program ends. `returns` has the units of
+    gives it up and halts the device. `leaves_on` ("motion", "heat" or None) is what goes on by itself if this program ends: "heat" also when the
+    operation has ended, until one with "no heat" has, or a stop. `returns` has the units of
     the members of its result. A method whose parameters cannot come from JSON is no operation, and standard error says so.
     """
 

@@ -289,7 +289,7 @@ class Method:
             "params": self.params.schema,
             "seconds": {"param": "duration", "plus": _USUAL_S} if is_timed else options.seconds.get(name, _USUAL_S),
             "margin_s": _MARGIN_S,
-            "leaves_on": None if name in halts or _QUESTION.fullmatch(name) else "heat" if _goes_on(name, properties) else "motion",
+            "leaves_on": _left_on(name, properties, halts),
             "can_end_early": False,
             **({"returns": units} if units else {}),
         }
@@ -324,6 +324,13 @@ def _result_names(function: Callable[..., Any]) -> Sequence[str]:
 
 def _unit(name: str) -> Optional[str]:
     return next((unit for pattern, unit in _UNITS if re.fullmatch(rf"(\w+_)?({pattern})", name)), None)
+
+
+def _left_on(name: str, properties: Dict[str, Any], halts: Sequence[str]) -> Optional[str]:
+    """What goes on when a method has ended. One of several halts ends a part of it."""
+    if name in halts:
+        return "no heat" if len(halts) == 1 else None
+    return None if _QUESTION.fullmatch(name) else "heat" if _goes_on(name, properties) else "motion"
 
 
 def _goes_on(name: str, properties: Dict[str, Any]) -> bool:

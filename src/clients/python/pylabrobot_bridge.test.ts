@@ -257,7 +257,7 @@ withPython(
     const folder = program(t)
     const code = `
 import json
-from benchd_bridge_pylabrobot import halts_of, unfinished_halts_of
+from benchd_bridge_pylabrobot import halts_of, pylabrobot_bridge, unfinished_halts_of
 def of(names, needs=()):
     members = {name: (lambda self: None) for name in names}
     scope = {}
@@ -270,7 +270,13 @@ told(["turn_off", "deactivate", "stop_shaking", "setup", "stop", "home", "stop_f
 told(["abort", "cancel", "halt", "emergency_stop", "stop_all", "clear_abort", "halt_gripper", "stop_freedrive_mode", "stop_acquisition"])
 told(["deactivate_block", "deactivate_lid", "stop_temperature_control", "stop_heating_or_cooling"])
 told([], [("abort_run", "block_id: int"), ("set_heater", "on: bool"), ("stop_shaking", "stack_index: int = 0")])
-told(["deactivate"], [("set_heater", "on: bool")])`
+told(["deactivate"], [("set_heater", "on: bool")])
+def left(names):
+    owner = of(names)
+    operations = pylabrobot_bridge(owner).describe()["operations"]
+    print(json.dumps({name: told["leaves_on"] for name, told in operations.items()}))
+left(["run_continuously", "backward", "request_status", "stop_all"])
+left(["turn_on", "start_shaking", "stop_shaking", "deactivate"])`
     const lines = execFileSync('python3', ['-c', code], { cwd: folder, encoding: 'utf8' }).trim().split('\n')
     t.same(
       lines.map((line) => JSON.parse(line)),
@@ -280,6 +286,9 @@ told(["deactivate"], [("set_heater", "on: bool")])`
         [['deactivate_block', 'deactivate_lid', 'stop_heating_or_cooling', 'stop_temperature_control'], {}],
         [['stop_shaking', 'set_heater={"on": false}'], { abort_run: ['block_id'] }],
         [['deactivate'], {}],
+        // A single halt ends all that goes on; one of several ends a part of it.
+        { run_continuously: 'heat', backward: 'motion', request_status: null, stop_all: 'no heat' },
+        { turn_on: 'heat', start_shaking: 'heat', stop_shaking: null, deactivate: null },
       ],
     )
   },
