@@ -103,9 +103,9 @@ export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
   'describes what nobody knows': [
     speaks(
       'describe',
-      'say({"id": id, "result": {"protocol": 1, "type": "reader", "model": "M", "operations": {"read": {"seconds": 1, "params": {"properties": {"a": {"type": "array"}}}}}}})',
+      'say({"id": id, "result": {"protocol": 1, "type": "reader", "model": "M", "operations": {"read": {"seconds": 1, "params": {"properties": {"a": {"type": "list"}}}}}}})',
     ),
-    /its description: operations.read.params.properties.a.type must be number, integer, string or boolean, or \["number", "null"\]/,
+    /its description: operations.read.params.properties.a.type must be number, integer, string, boolean, array or object, or a list of these/,
   ],
   'describes another operation by a known name': [
     speaks(
