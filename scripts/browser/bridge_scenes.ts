@@ -93,7 +93,7 @@ export const bridgeChecks: Record<string, Check> = {
       await wavelength.fill('450')
       await card.getByRole('button', { name: 'Start' }).click()
       await card.getByText('Values of the last operation').click()
-      await card.getByText(/"absorbance": \[\s+0.25,\s+0.45/).waitFor()
+      await card.getByText(/"absorbance": \[\s*0.25,\s+0.45/).waitFor()
       const wait = await openForm(page, 'reader-1', 'Wait')
       await wait.getByLabel('duration', { exact: true }).fill('30')
       await card.getByRole('button', { name: 'Start' }).click()
