@@ -336,7 +336,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
       const { halt, proposed_halt } = kept.description ?? {}
       const isKept = kept.description && isDeepStrictEqual([halt, proposed_halt], [description.halt, description.proposed_halt])
       if (!isKept) kept.keep(description)
-      // One copy in memory: that of a large class has megabytes.
+      // The description of a large class has megabytes, so memory holds one copy of it.
       else if (this.#told) this.#told = { ...this.#told, description: { ...kept.description!, identity: description.identity } }
       return
     }

@@ -79,7 +79,10 @@ const operations: Record<string, readonly Operation[]> = {
     brief('open', 'Move the tray out'),
     brief('close', 'Move the tray in'),
   ],
-  scale: [brief('weigh', 'Weigh what stands on the pan', '{"grams": 12.5}'), brief('tare', 'Take what stands on the pan as zero')],
+  scale: [
+    brief('weigh', 'Weigh the labware on the pan', '{"grams": 12.5}'),
+    brief('tare', 'Set the display to zero with the labware on the pan'),
+  ],
   scanner: [brief('scan', 'Read the barcode of the plate', '{"barcode": "P001"}')],
   sealer: [
     {

@@ -34,7 +34,7 @@ export type Command<Own extends OptionTable = OptionTable> = {
   /** Other names of it. */
   aliases?: readonly string[]
   summary: string
-  /** Names of what stands behind it without dashes; in brackets what may be left out, and with `…` what may stand there several times. */
+  /** The names of the operands: an optional operand stands in brackets, and one that may be repeated ends with `…`. */
   operands: readonly string[]
   options: Own
   /** Says what to do instead of --json, for commands in which it makes no sense. */

@@ -1,4 +1,4 @@
-// What a program describes for the first time, or anew, is usable in workflows at once: nobody reloads the configuration.
+// Workflows use the first description of a program, and each accepted one, at once: nobody reloads the configuration.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
@@ -66,7 +66,7 @@ test('a program that describes itself for the first time is usable in workflows 
   const { status, body } = await submit()
   t.equal(status, 202)
 
-  // A dry run knows what stands on the bench, although the topology was compiled anew since that was loaded.
+  // A dry run knows the labware on the bench, although the topology was compiled anew after the labware was loaded.
   const { execution_id } = body as { execution_id: string }
   const execution = bench.runs.runtime.runs.get(execution_id)!
   const [thread_id] = execution.threads.keys()

@@ -1,4 +1,4 @@
-// Names and sorts the operations of devices, and words what stands in forms.
+// Names and sorts the operations of devices, and words the fields of forms.
 
 import type { Capabilities } from '../clients/ts/benchd.ts'
 import type { Field } from './fields.ts'
