@@ -64,7 +64,7 @@ test('labware that is put out of the way while it waits for a site looks for the
     if (asked.candidates.length > 0) return ticket
     park = (position) => {
       ticket.withdraw()
-      asked.park!(position, { sequence: 0, parked: 1 })
+      asked.park!(position, { sequence: 0, parked: 1, since: 0 })
     }
     return ticket
   }

@@ -5,7 +5,7 @@ import { isFree } from './deadlock_avoidance.ts'
 import type { Decision } from './decision_log.ts'
 import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
-import { Parking } from './parking.ts'
+import type { Parking } from './parking.ts'
 import { compare, type Ranked } from './ranked_queue.ts'
 import type { RequestQueue } from './request_queue.ts'
 import type { Reservations } from './reservations.ts'
@@ -38,12 +38,14 @@ export class DeadlockResolver {
     {
       requests,
       routeGrants,
+      parking,
       reservations,
       isHeld,
       onDecision,
     }: {
       requests: RequestQueue
       routeGrants: RouteGrants
+      parking: Parking
       reservations: Reservations
       isHeld: (claimant: Claimant) => boolean
       onDecision: OnDecision | undefined
@@ -53,7 +55,7 @@ export class DeadlockResolver {
     this.#requests = requests
     this.#reservations = reservations
     this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
-    this.#parking = new Parking(occupancy, { requests, routeGrants })
+    this.#parking = parking
     this.#onDecision = onDecision
   }
 

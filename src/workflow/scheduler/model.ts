@@ -36,6 +36,8 @@ export class Claimant {
   goal: Resource | null = null
   /** The parking position to which the labware was sent, until it is there. */
   parking: Zone | null = null
+  /** The own start of the labware: it may wait there while nobody else wants that position. */
+  home: Zone | null = null
   awaits: readonly string[] = []
   /** Whether the thread is paused or waits for a person, so that it does not move by itself. */
   isHeld = false
@@ -176,6 +178,9 @@ type TicketCalls = {
   explain(ticket: Ticket): Obstacle[]
 }
 
+/** The seconds of urgency that a request gains over newer ones in each second. */
+const ageing = Number(process.env.AGEING ?? 0.25)
+
 /** A request that waits or was granted. */
 export class Ticket implements RequestHandle, Ranked {
   readonly request: Request
@@ -185,6 +190,10 @@ export class Ticket implements RequestHandle, Ranked {
   readonly sequence: number
   /** How often the labware was parked since the request was first made. */
   readonly parked: number
+  /** When the request was first made, in ms. */
+  readonly since: number
+  /** In seconds. A request that waits becomes more urgent than newer ones with every second, so that none waits for ever. */
+  readonly urgency: number
   /** The resources of the candidates, in the same order. */
   readonly resources: readonly Resource[]
   state: RequestHandle['state'] = 'waiting'
@@ -211,10 +220,12 @@ export class Ticket implements RequestHandle, Ranked {
   #wish: string | undefined
   #later: readonly (readonly Resource[])[] | undefined
 
-  constructor(request: Request, deck: Deck, { sequence, parked }: Again, calls: TicketCalls) {
+  constructor(request: Request, deck: Deck, { sequence, parked, since }: Again, calls: TicketCalls) {
     this.request = request
     this.sequence = sequence
     this.parked = parked
+    this.since = since
+    this.urgency = (request.urgency_s ?? 0) - (since / 1000) * ageing
     this.claimant = deck.claimant(request.thread_id)
     this.priority = this.claimant.hurries ? 2 : request.priority
     this.resources = request.candidates.map((candidate) => deck.resource(candidate))

@@ -62,6 +62,10 @@ export class Occupancy {
     return zone
   }
 
+  devices(): Iterable<DeviceSites> {
+    return this.#devices.values()
+  }
+
   device(name: string): DeviceSites {
     const sites = this.#devices.get(name)
     if (!sites) throw new LabError('not_found', `the topology has no position for device ${name}`)
@@ -76,6 +80,13 @@ export class Occupancy {
     const placement = this.placements.get(labware_id)
     if (!placement) throw new LabError('not_found', `labware ${labware_id} is not on the deck`)
     return placement
+  }
+
+  /** Returns the position where labware that starts there may wait later; null for a device, a storage, or a position that others pass. */
+  homeAt(position: string): Zone | null {
+    const zone = this.zone(position)
+    const { device, storage } = this.graph.positions.get(position)!
+    return device !== null || storage || zone.isHandOver ? null : zone
   }
 
   claimant(thread_id: string): Claimant {

@@ -1,7 +1,7 @@
 // Decides which labware may be parked out of the way, and where.
 
 import { isFree } from './deadlock_avoidance.ts'
-import type { Claimant, RouteGrant, Ticket, Zone } from './model.ts'
+import type { Claimant, Placement, RouteGrant, Ticket, Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { RequestQueue } from './request_queue.ts'
 import type { RouteGrants } from './route_grants.ts'
@@ -36,10 +36,12 @@ export class Parking {
     return parkingZone !== undefined
   }
 
-  /** Returns the nearest free parking position whose route no held thread cuts off. A hand-over position counts only if others can go around it. */
-  nearestPad({ placement }: Claimant): Zone | undefined {
+  /** Returns the own start of the labware if that is free, else the nearest free parking position whose route no held thread cuts off. A hand-over position counts only if others can go around it. */
+  nearestPad({ placement, home }: Claimant): Zone | undefined {
     if (!placement) return undefined
-    return this.parkingNear(placement.position).find(
+    const near = this.parkingNear(placement.position)
+    const isHome = home && home !== placement.zone && !near.includes(home) && isUnwanted(home) && this.#reaches(placement, home)
+    return (isHome ? [home, ...near] : near).find(
       (parkingZone) =>
         isFree(parkingZone) &&
         !(parkingZone.isHandOver && this.#isNeeded(parkingZone)) &&
@@ -65,9 +67,17 @@ export class Parking {
     return parkingZones
   }
 
+  #reaches({ position }: Placement, { positions }: Zone): boolean {
+    return this.#occupancy.graph.hops(position, positions[0]!.name) !== undefined
+  }
+
   #isNeeded({ positions }: Zone): boolean {
     return !this.#occupancy.graph.canDoWithout(positions[0]!.name, (position) => !isFree(this.#occupancy.zone(position)))
   }
+}
+
+function isUnwanted({ wanted, passers }: Zone): boolean {
+  return wanted.size === 0 && passers.size === 0
 }
 
 /** Added to the distance of hand-over positions, so that they come last. */

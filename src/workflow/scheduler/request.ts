@@ -21,6 +21,10 @@ export type Request = {
   alone?: boolean
   /** How long the thread will use a granted device. */
   use?: Use
+  /** How much later the run ends if the labware waits, by the work that it has left: see `threads/urgency.ts`. In seconds. */
+  urgency_s?: number
+  /** The own start of the labware, where it may wait while nobody else wants that position. */
+  home?: string
   /** The devices that the labware needs afterwards, each within a time limit. Nothing is granted before all of them can be reserved. */
   keeps?: readonly Keep[]
   granted(candidate: Candidate): void
@@ -44,8 +48,8 @@ export interface Use {
 /** A window: an action at one of these devices must begin within `within_s` after the end of the previous action. */
 export type Keep = { candidates: readonly { device: string }[]; within_s: number; use: Use }
 
-/** The rank of a request that was interrupted. */
-export type Again = { readonly sequence: number; readonly parked: number }
+/** The rank of a request that was interrupted. `since` is when it was made first, in ms. */
+export type Again = { readonly sequence: number; readonly parked: number; readonly since: number }
 
 /** The thread's handle of its request. */
 export interface RequestHandle {

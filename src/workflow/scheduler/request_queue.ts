@@ -207,12 +207,12 @@ export class RequestQueue {
 
   /** Sends the labware to a parking position, from where its thread repeats the request. */
   park(ticket: Ticket, parkingZone: Zone): void {
-    const { claimant, request, sequence, parked } = ticket
+    const { claimant, request, sequence, parked, since } = ticket
     this.#takeOut(ticket)
     ticket.state = 'withdrawn'
     this.#occupancy.reserve(parkingZone, claimant)
     claimant.parking = parkingZone
-    request.park?.(parkingZone.positions[0]!.name, { sequence, parked: parked + 1 })
+    request.park?.(parkingZone.positions[0]!.name, { sequence, parked: parked + 1, since })
   }
 
   /** Calls `visit` with each obstacle between the ticket and one of its candidates. */

@@ -171,7 +171,7 @@ export class Reservations {
       const way = this.#between(before.sites, sites)
       if (way > within_s * 1000) continue
       const length = way * crowded + this.#use(use.stays(device))
-      const spare = Math.max(0, within_s * 1000 - way * crowded - this.#longestHop()) / 2
+      const spare = Math.max(0, within_s * 1000 - way * crowded - this.longestHop()) / 2
       const end = before.isKnown ? before.end : this.now()
       const { start, by } = sites === before.sites ? { start: end, by: null } : this.#gap(sites, { claimant, inputs, end, length })
       if (start <= end + spare) {
@@ -201,6 +201,20 @@ export class Reservations {
     return { start, by }
   }
 
+  /** Estimates how long the claimant waits for one of these resources, in ms; Infinity if that is unknown. */
+  waitFor({ claimant, resources, inputs }: Ticket): number {
+    const now = this.now()
+    const waits = resources.map((resource) =>
+      resource instanceof DeviceSites ? this.#freeAt(resource, claimant, inputs).at - now : resource.placement ? Number.POSITIVE_INFINITY : 0,
+    )
+    return Math.max(0, Math.min(...waits))
+  }
+
+  /** Whether the durations of hops are known. */
+  get isTimed(): boolean {
+    return this.#ahead !== undefined
+  }
+
   /** Estimates when the present use of a device ends. */
   #freeAt(sites: DeviceSites, claimant: Claimant, inputs: readonly string[]): { at: number; by: Claimant | null } {
     const { holder, promisedTo } = sites
@@ -210,8 +224,8 @@ export class Reservations {
     for (const { placement, reservedFor } of sites.zones) {
       if (reservedFor && reservedFor !== claimant) return { at: Number.POSITIVE_INFINITY, by: reservedFor }
       if (!placement || placement.claimant === claimant || inputs.includes(placement.labware_id)) continue
-      if (!placement.routeGrant) return { at: Number.POSITIVE_INFINITY, by: placement.claimant }
-      free = { at: this.now() + this.#longestHop() * crowded, by: placement.claimant }
+      if (!placement.routeGrant && !placement.claimant?.parking) return { at: Number.POSITIVE_INFINITY, by: placement.claimant }
+      free = { at: this.now() + this.longestHop() * crowded, by: placement.claimant }
     }
     return free
   }
@@ -229,7 +243,7 @@ export class Reservations {
 
   /** Returns the duration of a use, including the departure, in ms. */
   #use(seconds: number | undefined): number {
-    return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000 + this.#longestHop() * crowded
+    return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000 + this.longestHop() * crowded
   }
 
   #wayTo({ placement }: Claimant, sites: DeviceSites): number {
@@ -246,7 +260,7 @@ export class Reservations {
   }
 
   /** Returns the duration of the longest hop, in ms. */
-  #longestHop(): number {
+  longestHop(): number {
     return (this.#ahead?.hops.longestHop() ?? 0) * 1000
   }
 

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { graphOf, resources, Stage, smc } from '../../testing/scheduler.ts'
+import type { Again } from './request.ts'
 
 const two = () => new Stage(graphOf({ arm: 'd1 d2 d3 p1 s1' }))
 const without = () => new Stage(graphOf({ arm: 'd1 d2 d3 s1 s2' }))
@@ -521,7 +522,7 @@ test('one that was parked keeps its place in the order, and what it wanted', (t)
 test('parks are counted until what was wanted is reached, not until the parking place is', (t) => {
   const stage = two().stand(['a', 'd1'], ['b', 'd2'])
   const parked: number[] = []
-  const park = (_position: string, again: { sequence: number; parked: number }) => {
+  const park = (_position: string, again: Again) => {
     parked.push(again.parked)
     // It does not go; asked anew from where it stands, it is told again: round and round.
     if (parked.length < 20) stage.wish('b', 'd1', { park }, again)

@@ -2,12 +2,14 @@
 // without promises; its only timer is for reservations.
 
 import type { Graph, Hop } from '../plans/graph.ts'
+import { Buffering } from './buffering.ts'
 import { DeadlockAvoidance } from './deadlock_avoidance.ts'
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { DeviceAccess } from './device_access.ts'
 import { Holds } from './holds.ts'
 import { type Claimant, Ticket, type Zone } from './model.ts'
 import { Occupancy } from './occupancy.ts'
+import { Parking } from './parking.ts'
 import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
 import { RequestQueue } from './request_queue.ts'
 import { type Ahead, Reservations } from './reservations.ts'
@@ -25,6 +27,7 @@ export class Scheduler {
   readonly #reservations: Reservations
   readonly #requests: RequestQueue
   readonly #routeGrants: RouteGrants
+  readonly #buffering: Buffering
   readonly #deadlocks: DeadlockResolver
   readonly transporters: TransporterQueue
   readonly access: DeviceAccess
@@ -55,9 +58,12 @@ export class Scheduler {
       },
     })
     this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
+    const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants })
+    this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations })
     this.#deadlocks = new DeadlockResolver(this.#occupancy, {
       requests: this.#requests,
       routeGrants: this.#routeGrants,
+      parking,
       reservations: this.#reservations,
       isHeld: this.#isHeld,
       onDecision,
@@ -146,9 +152,10 @@ export class Scheduler {
 
   /** Makes a request. A thread has at most one waiting request. Releases a parking position that the labware did not go to. */
   request(request: Request, again?: Again): RequestHandle {
-    const order = again ?? { sequence: this.#sequence++, parked: 0 }
+    const order = again ?? { sequence: this.#sequence++, parked: 0, since: this.#reservations.now() }
     const ticket = new Ticket(request, this.#occupancy, order, this.#calls)
     const { claimant } = ticket
+    if (request.home !== undefined) claimant.home = this.#occupancy.homeAt(request.home)
     if (claimant.parking && claimant.routeGrants.size === 0) this.#occupancy.unreserve(claimant.parking, claimant)
     this.#requests.add(ticket)
     this.#settle()
@@ -352,7 +359,7 @@ export class Scheduler {
       routeGrant.granted(routeGrant.route)
       return true
     }
-    return this.access.next() || this.#requests.reconsider() || this.#deadlocks.examine()
+    return this.access.next() || this.#requests.reconsider() || this.#buffering.next() || this.#deadlocks.examine()
   }
 }
 

@@ -7,9 +7,10 @@ import type { Candidate, Keep, Use } from '../../scheduler/request.ts'
 import type { ThreadRequest } from '../move/route.ts'
 import { placesAhead } from '../next_stops.ts'
 import type { LabwareThread } from '../thread.ts'
+import { urgencyOf } from '../urgency.ts'
 import type { ActionRun } from './action.ts'
 
-type Claim = Pick<ThreadRequest, 'candidates' | 'inputs' | 'after' | 'use' | 'keeps'>
+type Claim = Pick<ThreadRequest, 'candidates' | 'inputs' | 'after' | 'use' | 'urgency_s' | 'keeps'>
 
 /** Returns the claim to any device of the action, or to the one that an operator has chosen. */
 export function deviceFor(thread: LabwareThread, action: ActionRun): Claim & { what: string } {
@@ -32,7 +33,7 @@ function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Ca
   const { plan } = action
   const inputs = () => present(thread, action)
   const keeps = keepsOf(thread, plan)
-  return { candidates, inputs, use: useOf(thread, plan), ...(keeps && { keeps }), after: placesAhead(thread) }
+  return { candidates, inputs, use: useOf(thread, plan), urgency_s: urgencyOf(thread, plan), ...(keeps && { keeps }), after: placesAhead(thread) }
 }
 
 /** Returns the labware that may already stand at the device: the needed labware, and the participants' other labware if the device has sites for all. */
@@ -134,7 +135,7 @@ function isCertain(action: ActionPlan, labware: string): boolean {
 }
 
 /** Returns how long an action takes at a device, in s. PURE_SIM always knows it; other modes only if it is declared or was learned. */
-function secondsAt({ execution, environment, origin }: LabwareThread, plan: ActionPlan, device: string): number | undefined {
+export function secondsAt({ execution, environment, origin }: LabwareThread, plan: ActionPlan, device: string): number | undefined {
   if (plan.kind !== 'do') return plan.seconds
   const known = execution.workflow.topology.devices.get(device)
   if (!known) return undefined

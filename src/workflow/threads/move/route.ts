@@ -11,7 +11,7 @@ import { ride } from './hop.ts'
 
 type Answer = { granted: Candidate | undefined } | { position: string; again: Again } | { stuck: string }
 
-export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keeps'> & {
+export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'urgency_s' | 'keeps'> & {
   what: string
   /** See `Request`; read again each time `guests` tells. */
   inputs?(): readonly string[]
@@ -60,6 +60,8 @@ class Asking implements Request {
   readonly candidates: Request['candidates']
   readonly after: Request['after']
   readonly use: Request['use']
+  readonly urgency_s: number
+  readonly home: string
   readonly keeps: Request['keeps']
   readonly park: Request['park']
   inputs: readonly string[]
@@ -72,13 +74,15 @@ class Asking implements Request {
   #unwatch: (() => void) | undefined
 
   constructor(thread: LabwareThread, wanted: ThreadRequest) {
-    const { candidates, after, use, keeps, inputs, priority = 1, mayPark = true } = wanted
+    const { candidates, after, use, urgency_s = 0, keeps, inputs, priority = 1, mayPark = true } = wanted
     this.thread_id = thread.thread_id
     this.priority = priority
     this.alone = thread.execution.workflow.isAlone
     this.candidates = candidates
     this.after = after
     this.use = use
+    this.urgency_s = urgency_s
+    this.home = thread.state.starts_at
     this.keeps = keeps
     this.inputs = inputs?.() ?? []
     this.park = mayPark && isParkable(thread) ? this.#toPark : undefined

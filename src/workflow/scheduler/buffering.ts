@@ -1,0 +1,58 @@
+// Uses parking positions as buffers: finished labware that stands in a device where others want to go, and would wait long for its own next place, is
+// parked, so that the device can work on.
+
+import type { DeviceSites, Ticket } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
+import type { Parking } from './parking.ts'
+import type { Reservations } from './reservations.ts'
+
+/** Parking costs a hop more. It pays if the labware would wait at least so many hops. */
+const longWait_hops = Number(process.env.WAITHOPS ?? 2)
+
+export class Buffering {
+  readonly #occupancy: Occupancy
+  readonly #parking: Parking
+  readonly #reservations: Reservations
+  #seen = -1
+
+  constructor(occupancy: Occupancy, { parking, reservations }: { parking: Parking; reservations: Reservations }) {
+    this.#occupancy = occupancy
+    this.#parking = parking
+    this.#reservations = reservations
+  }
+
+  /** Parks one labware, if that pays. Returns whether it did. */
+  next(): boolean {
+    if (!this.#reservations.isTimed || this.#seen === this.#occupancy.version) return false
+    this.#seen = this.#occupancy.version
+    const waiting = this.#finished()
+    // Labware that waits for a device at work is parked before labware that waits for the former to leave.
+    for (const isKnown of [true, false])
+      for (const { ticket, wait } of waiting)
+        if (Number.isFinite(wait) === isKnown && this.#parking.park(ticket)) return true
+    return false
+  }
+
+  /** Lists the labware in the way that would wait long. */
+  #finished(): { ticket: Ticket; wait: number }[] {
+    const found: { ticket: Ticket; wait: number }[] = []
+    const least = longWait_hops * this.#reservations.longestHop()
+    for (const device of this.#occupancy.devices()) {
+      if (device.wanted.size === 0 || device.holder) continue
+      for (const { placement } of device.zones) {
+        const ticket = placement?.claimant?.ticket
+        if (!ticket || placement.routeGrant || !this.#mayWaitElsewhere(ticket, device)) continue
+        const wait = this.#reservations.waitFor(ticket)
+        if (wait >= least) found.push({ ticket, wait })
+      }
+    }
+    return found
+  }
+
+  #mayWaitElsewhere(ticket: Ticket, device: DeviceSites): boolean {
+    const { claimant, isIdle, parked, request } = ticket
+    if (isIdle || parked > 0 || claimant.hurries || claimant.isHeld || request.keeps || !this.#parking.canPark(ticket)) return false
+    for (const other of device.wanted) if (other.claimant !== claimant && !other.claimant.isHeld) return !ticket.resources.includes(device)
+    return false
+  }
+}

@@ -1,0 +1,42 @@
+// How urgent a request for a device is. The labware that has the most work left after a step, less the work of the step itself, goes first: then the
+// devices that come later are not left without work.
+
+import { type ActionPlan, allSteps, type ThreadPlan } from '../plans/plan.ts'
+import { secondsAt } from './action/claims.ts'
+import type { LabwareThread } from './thread.ts'
+
+/** For each journey and submission, the urgency of each set of devices. */
+const known = new WeakMap<ThreadPlan, Map<string, ReadonlyMap<string, number>>>()
+
+/**
+ * Returns the urgency of an action in seconds. All labware of one kind has the same urgency at the same devices, also where its journey comes to them
+ * several times, so that it is served in the order in which it came.
+ */
+export function urgencyOf(thread: LabwareThread, action: ActionPlan): number {
+  const { plan, origin } = thread
+  const journeys = known.get(plan) ?? new Map<string, ReadonlyMap<string, number>>()
+  known.set(plan, journeys)
+  const submission = `${thread.environment.mode} ${origin.submission_id}`
+  const urgencies = journeys.get(submission) ?? urgenciesOf(thread)
+  journeys.set(submission, urgencies)
+  return urgencies.get(action.devices.join()) ?? 0
+}
+
+function urgenciesOf(thread: LabwareThread): ReadonlyMap<string, number> {
+  const urgencies = new Map<string, number>()
+  let left = 0
+  for (const action of [...actionsOf(thread.plan)].reverse()) {
+    const seconds = Math.min(...action.devices.map((device) => secondsAt(thread, action, device) ?? 0))
+    const devices = action.devices.join()
+    urgencies.set(devices, Math.max(left - seconds, urgencies.get(devices) ?? Number.NEGATIVE_INFINITY))
+    left += seconds
+  }
+  return urgencies
+}
+
+function* actionsOf({ steps }: ThreadPlan): Generator<ActionPlan> {
+  for (const step of allSteps(steps)) {
+    const actions = step.kind === 'method' ? step.method.actions : step.kind === 'action' ? [step.action] : []
+    for (const action of actions) if (action.devices.length > 0) yield action
+  }
+}
