@@ -41,6 +41,7 @@ export class Graph {
   readonly #devices = new Map<string, Position[]>()
   readonly #kinds: number
   readonly #islands: ReadonlyMap<Node, number>
+  readonly #covering = new Map<Arm, Map<Arm, boolean>>()
   /** The routes by the kinds of start and end; null if there is none. */
   readonly #ways: (readonly Leg[] | null | undefined)[] = []
 
@@ -103,10 +104,28 @@ export class Graph {
     return kind < ride.to.kind ? [...positions, ...ride.to.positions] : [...ride.to.positions, ...positions]
   }
 
-  /** Whether transporters hand labware over here, so that resting labware is in the way. */
+  /** Lists the transporters that can carry labware between two positions in one hop, in the order of the document. */
+  transportersBetween(from: string, to: string): readonly string[] {
+    const { arms } = this.#node(from)
+    return arms.flatMap(({ transporter }) => (this.reach.get(transporter)!.has(to) ? [transporter] : []))
+  }
+
+  /**
+   * Whether transporters hand labware over here, so that resting labware is in the way: two that meet here, and each reaches what the other does not.
+   */
   isHandOver(position: string): boolean {
     const node = this.#node(position)
-    return passesOn(node) && links(node) > 1
+    if (!passesOn(node) || links(node) < 2) return false
+    return node.ride !== null || node.arms.some((one) => node.arms.some((other) => !this.#covers(one, other) && !this.#covers(other, one)))
+  }
+
+  /** Whether an arm reaches all that the other reaches. */
+  #covers(one: Arm, other: Arm): boolean {
+    const known = this.#covering.get(one) ?? new Map<Arm, boolean>()
+    this.#covering.set(one, known)
+    const covers = known.get(other) ?? isSubset(other.nodes, new Set(one.nodes))
+    known.set(other, covers)
+    return covers
   }
 
   /** Whether its neighbours stay connected if it is closed. */
@@ -260,6 +279,10 @@ function hangingTogether(start: Node): ReadonlySet<Node> {
     }
   }
   return nodes
+}
+
+function isSubset(some: readonly Node[], all: ReadonlySet<Node>): boolean {
+  return some.every((node) => all.has(node))
 }
 
 function links({ arms, ride }: Node): number {

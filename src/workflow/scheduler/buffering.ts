@@ -28,8 +28,7 @@ export class Buffering {
     const waiting = this.#finished()
     // Labware that waits for a device at work is parked before labware that waits for the former to leave.
     for (const isKnown of [true, false])
-      for (const { ticket, wait } of waiting)
-        if (Number.isFinite(wait) === isKnown && this.#parking.park(ticket)) return true
+      for (const { ticket, wait } of waiting) if (Number.isFinite(wait) === isKnown && this.#parking.park(ticket)) return true
     return false
   }
 

@@ -1,6 +1,10 @@
 // A queue ordered by rank: the higher priority first, then the greater urgency, then the lower sequence number.
 
-export type Ranked = { readonly priority: number; /** In seconds; 0 where only the order counts. */ readonly urgency?: number; readonly sequence: number }
+export type Ranked = {
+  readonly priority: number /** In seconds; 0 where only the order counts. */
+  readonly urgency?: number
+  readonly sequence: number
+}
 
 /** Compares two ranks; negative if `a` comes before `b`. */
 export function compare(a: Ranked, b: Ranked): number {

@@ -205,7 +205,11 @@ export class Reservations {
   waitFor({ claimant, resources, inputs }: Ticket): number {
     const now = this.now()
     const waits = resources.map((resource) =>
-      resource instanceof DeviceSites ? this.#freeAt(resource, claimant, inputs).at - now : resource.placement ? Number.POSITIVE_INFINITY : 0,
+      resource instanceof DeviceSites
+        ? this.#freeAt(resource, claimant, inputs).at - now
+        : resource.placement
+          ? Number.POSITIVE_INFINITY
+          : 0,
     )
     return Math.max(0, Math.min(...waits))
   }

@@ -33,7 +33,14 @@ function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Ca
   const { plan } = action
   const inputs = () => present(thread, action)
   const keeps = keepsOf(thread, plan)
-  return { candidates, inputs, use: useOf(thread, plan), urgency_s: urgencyOf(thread, plan), ...(keeps && { keeps }), after: placesAhead(thread) }
+  return {
+    candidates,
+    inputs,
+    use: useOf(thread, plan),
+    urgency_s: urgencyOf(thread, plan),
+    ...(keeps && { keeps }),
+    after: placesAhead(thread),
+  }
 }
 
 /** Returns the labware that may already stand at the device: the needed labware, and the participants' other labware if the device has sites for all. */

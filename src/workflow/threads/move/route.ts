@@ -7,6 +7,7 @@ import type { Scheduler } from '../../scheduler/scheduler.ts'
 import type { Signal } from '../../scheduler/signal.ts'
 import { ActionExit } from '../recovery.ts'
 import type { LabwareThread } from '../thread.ts'
+import { takeFreeArm } from './free_arm.ts'
 import { ride } from './hop.ts'
 
 type Answer = { granted: Candidate | undefined } | { position: string; again: Again } | { stuck: string }
@@ -264,10 +265,12 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
       for (const hop of route) {
         if (scheduler.whereIs(labware_id) !== hop.from) break
         thread.become('AWAITING_MOVE_RESERVATION')
+        const taking = takeFreeArm(thread, hop)
+        const taken = taking ? await taking : hop
         thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
         thread.become('MOVING')
         thread.setLabware({ state: 'IN_JOURNEY' })
-        const mustNotGoOn = await ride(thread, hop)
+        const mustNotGoOn = await ride(thread, taken)
         if (mustNotGoOn) await thread.holdAt('MOVE_RESOLUTION', mustNotGoOn)
       }
     } catch (error) {
