@@ -11,6 +11,8 @@ import type { Workflow } from './plans/plan.ts'
 import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
+import { Planner } from './runs/planner.ts'
+import { searchWorker } from './schedule/search_worker.ts'
 import { type Decision, DecisionLog } from './scheduler/decision_log.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
 import { SharedSpace } from './scheduler/shared_space.ts'
@@ -205,7 +207,12 @@ export class RunEnvironments {
   #pure(topology: Topology, { idle, moment, durations, conditions }: Pure = {}): RunEnvironment {
     const clock = new VirtualTime()
     const { backpressure, simulate = onTheClockAlone } = this.#options
+    let planner: Planner | undefined
     const onIdle = () => {
+      if (planner?.isDue) {
+        void planner.make()
+        return true
+      }
       const goesOn = clock.ringNext()
       if (goesOn) moment?.()
       else idle?.()
@@ -213,10 +220,12 @@ export class RunEnvironments {
     }
     const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle })
     clock.drive(steps)
-    return this.#environment(
+    const environment = this.#environment(
       { mode: 'PURE_SIM', clock, steps, equipment: simulate(topology, clock, { durations, conditions }), durations },
       topology,
     )
+    planner = environment.planner
+    return environment
   }
 
   #thread(thread_id: string): LabwareThread | undefined {
@@ -241,9 +250,9 @@ export class RunEnvironments {
   }
 
   #environment(
-    parts: Omit<RunEnvironment, 'scheduler' | 'space' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
+    parts: Omit<RunEnvironment, 'scheduler' | 'planner' | 'space' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
     { graph, document }: Topology,
-  ): RunEnvironment {
+  ): RunEnvironment & { planner: Planner } {
     const { clock, durations, mode } = parts
     const isDriven = mode !== 'PURE_SIM'
     const nameOf = (thread_id: string) => this.#nameOf(thread_id)
@@ -253,10 +262,28 @@ export class RunEnvironments {
       // An arm moves because of this decision, and a person may wonder why.
       if (isDriven && decision.kind === 'parked') this.#reportDeadlock(decision.thread_ids, decision.thread_id)
     }
-    const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, onDecision })
+    const hops = new Hops(document, durations)
+    const scheduler = new Scheduler(graph, { ahead: { clock, hops }, onDecision })
+    const planner = new Planner({
+      scheduler,
+      clock,
+      steps: parts.steps,
+      hops,
+      isVirtual: !isDriven,
+      find: (problem) => searchWorker.find(problem),
+    })
     const { equipment } = parts
     const space = new SharedSpace(graph, (transporter) => equipment.mayMove?.(transporter) ?? false)
-    return { ...parts, scheduler, space, decisions, labware: new LabwareOnDeck(), failedPicks: new Map(), newId: this.#options.newId }
+    return {
+      ...parts,
+      scheduler,
+      planner,
+      space,
+      decisions,
+      labware: new LabwareOnDeck(),
+      failedPicks: new Map(),
+      newId: this.#options.newId,
+    }
   }
 }
 

@@ -104,6 +104,11 @@ export class Graph {
     return kind < ride.to.kind ? [...positions, ...ride.to.positions] : [...ride.to.positions, ...positions]
   }
 
+  /** Returns a number that positions share which the same transporters reach. */
+  kindOf(position: string): number {
+    return this.#node(position).kind
+  }
+
   /** Lists the transporters that can carry labware between two positions in one hop, in the order of the document. */
   transportersBetween(from: string, to: string): readonly string[] {
     const { arms } = this.#node(from)

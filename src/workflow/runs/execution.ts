@@ -130,6 +130,11 @@ export class Execution implements RunPorts {
     return this.#entry.state.is_joinable
   }
 
+  /** Whether no submission asks for dispatch by the rule alone. */
+  get isPlanned(): boolean {
+    return this.submissions.every(({ request }) => request.plan !== 'off')
+  }
+
   /** Unix time, s. */
   get started_at(): number {
     return this.#entry.state.started_at
@@ -223,6 +228,7 @@ export class Execution implements RunPorts {
   /** Lets a thread continue from where it is, in a later turn. */
   setOff(thread: LabwareThread): void {
     this.#live.add(thread)
+    this.environment.planner.join(thread)
     if (this.paused) thread.control.pause(this.paused.reason)
     if (this.phase.current === 'stopping') thread.control.cutOff(this.reason ?? 'the execution was aborted')
     this.environment.steps.push(() => {
@@ -339,6 +345,7 @@ export class Execution implements RunPorts {
 
   #threadEnded(thread: LabwareThread): void {
     this.#live.delete(thread)
+    this.environment.planner.leave(thread)
     this.stall.reconsider()
     this.slots.ended(thread)
     this.groups.ended(thread)

@@ -273,6 +273,8 @@ export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, exec
         : `the way leads through ${wanted}, where ${labware} stands${mover}`,
     unsafe: `${wanted} is free, but ${holder} could then never go on`,
     unreachable: `there is no way to ${wanted}`,
+    planned:
+      thread_id === null ? `the plan sends the labware elsewhere than to ${wanted}` : `the plan lets ${holder} go to ${wanted} first`,
     booked: `${wanted} is booked for ${holder}`,
     at_work: `the way to ${wanted} begins or ends in a device that is at work for ${holder}: no arm reaches in before that has ended`,
     reached_into: `an arm reaches into ${wanted} for ${holder}, or is about to`,

@@ -73,6 +73,8 @@ export class Stall {
 
   #look(): void {
     if (!isBlockedWhole(this.#execution)) return
+    // Requests wait for a plan that is being made, and not for each other.
+    if (this.#execution.environment.planner.isDue) return
     const live = this.#execution.live()
     const obstacles = live.flatMap(({ control: { waiting } }) => waiting!.obstacles())
     const holders = obstacles.flatMap(({ thread_id }) => (thread_id !== null && this.#execution.find(thread_id)) || [])

@@ -25,7 +25,7 @@ export type Job = {
   readonly kind: number
   /** The higher number is more important; 0 is usual. */
   readonly priority: number
-  /** The place where the labware stands, or to which it is being carried. */
+  /** The place where the labware stands, or to which it is being carried. The labware occupies it, unless it is a storage: labware that a person has yet to bring is at a storage of its own, of the group of the place to which it is brought. */
   readonly at: number
   /** The seconds until the labware can leave: the rest of the present work, or of the present move and the work after it. */
   readonly ready_s: number
@@ -35,7 +35,6 @@ export type Job = {
   readonly buffers: readonly number[]
   /** Whether the labware stays at its end, and occupies it. Otherwise it leaves the deck there. */
   readonly stays: boolean
-  /** Whether the labware occupies `at`. Labware in a storage does not; nor does one that a person has yet to bring. */
   readonly stops: readonly Stop[]
 }
 

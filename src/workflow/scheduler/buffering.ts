@@ -1,6 +1,7 @@
 // Uses parking positions as buffers: finished labware that stands in a device where others want to go, and would wait long for its own next place, is
 // parked, so that the device can work on.
 
+import type { Advice } from './advice.ts'
 import type { DeviceSites, Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Parking } from './parking.ts'
@@ -12,12 +13,14 @@ const longWait_hops = Number(process.env.WAITHOPS ?? 2)
 export class Buffering {
   readonly #occupancy: Occupancy
   readonly #parking: Parking
+  readonly #advice: Advice
   readonly #reservations: Reservations
   #seen = -1
 
-  constructor(occupancy: Occupancy, { parking, reservations }: { parking: Parking; reservations: Reservations }) {
+  constructor(occupancy: Occupancy, { parking, reservations, advice }: { parking: Parking; reservations: Reservations; advice: Advice }) {
     this.#occupancy = occupancy
     this.#parking = parking
+    this.#advice = advice
     this.#reservations = reservations
   }
 
@@ -25,10 +28,24 @@ export class Buffering {
   next(): boolean {
     if (!this.#reservations.isTimed || this.#seen === this.#occupancy.version) return false
     this.#seen = this.#occupancy.version
+    if (this.#advice.isInForce) return this.#asPlanned()
     const waiting = this.#finished()
     // Labware that waits for a device at work is parked before labware that waits for the former to leave.
     for (const isKnown of [true, false])
       for (const { ticket, wait } of waiting) if (Number.isFinite(wait) === isKnown && this.#parking.park(ticket)) return true
+    return false
+  }
+
+  /** Parks labware where the plan has it wait. */
+  #asPlanned(): boolean {
+    for (const { ticket } of this.#occupancy.claimants.values()) {
+      if (!ticket || !this.#parking.canPark(ticket) || ticket.claimant.placement?.routeGrant) continue
+      const position = this.#advice.bufferOf(ticket.claimant.thread_id)
+      if (position !== undefined && this.#parking.parkAt(ticket, this.#occupancy.zone(position))) {
+        this.#advice.given(ticket.claimant.thread_id, this.#occupancy.zone(position))
+        return true
+      }
+    }
     return false
   }
 

@@ -1,6 +1,7 @@
 // Finds deadlocks, and resolves each by parking one labware (the victim), or by an unsafe grant where nothing else moves.
 
 import { SmallSet } from '../../kit/small_set.ts'
+import type { Advice } from './advice.ts'
 import { isFree } from './deadlock_avoidance.ts'
 import type { Decision } from './decision_log.ts'
 import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
@@ -20,6 +21,7 @@ export class DeadlockResolver {
   readonly #reservations: Reservations
   readonly #waitForGraph: WaitForGraph
   readonly #parking: Parking
+  readonly #advice: Advice
   readonly #onDecision: OnDecision | undefined
   readonly #suspects = new SmallSet<Claimant>()
   /** The tickets that idle claimants keep from a nest while there is no position to park them. */
@@ -41,6 +43,7 @@ export class DeadlockResolver {
       parking,
       reservations,
       isHeld,
+      advice,
       onDecision,
     }: {
       requests: RequestQueue
@@ -48,6 +51,7 @@ export class DeadlockResolver {
       parking: Parking
       reservations: Reservations
       isHeld: (claimant: Claimant) => boolean
+      advice: Advice
       onDecision: OnDecision | undefined
     },
   ) {
@@ -56,6 +60,7 @@ export class DeadlockResolver {
     this.#reservations = reservations
     this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
     this.#parking = parking
+    this.#advice = advice
     this.#onDecision = onDecision
   }
 
@@ -188,6 +193,11 @@ export class DeadlockResolver {
 
   /** Takes the best step to resolve this deadlock. Returns whether there was one. */
   #resolve(members: ReadonlySet<Claimant>): boolean {
+    if (this.#advice.isInForce) {
+      this.#advice.drop()
+      this.#requests.refreshAll()
+      return true
+    }
     if (this.#grantBarred(members, ({ claimant }) => claimant.hurries)) return true
     const victim = this.#victimOf(members)
     if (victim && this.#parkOf(members, victim)) return true

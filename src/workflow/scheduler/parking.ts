@@ -36,6 +36,13 @@ export class Parking {
     return parkingZone !== undefined
   }
 
+  /** Sends the labware to a position where it may wait. Returns whether that is free. */
+  parkAt(ticket: Ticket, zone: Zone): boolean {
+    const isOpen = isFree(zone) && ticket.claimant.placement?.zone !== zone
+    if (isOpen) this.#requests.park(ticket, zone)
+    return isOpen
+  }
+
   /** Returns the own start of the labware if that is free, else the nearest free parking position whose route no held thread cuts off. A hand-over position counts only if others can go around it. */
   nearestPad({ placement, home }: Claimant): Zone | undefined {
     if (!placement) return undefined

@@ -74,6 +74,7 @@ export type Obstacle = {
     | 'unreachable'
     | 'booked'
     | 'window'
+    | 'planned'
     | 'at_work'
     | 'reached_into'
     | 'may_move'

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../kit/clock.ts'
 import type { Hops } from '../plans/timing.ts'
+import type { Advice } from './advice.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Keep } from './request.ts'
@@ -13,7 +14,7 @@ export type Ahead = { clock: Clock; hops: Hops }
 type Reservation = { claimant: Claimant; sites: DeviceSites; from: number; until: number }
 
 /** An obstacle to the grant of a free resource. `at` is the time at which it ends if nothing else changes. */
-type Barred = { reason: 'booked' | 'window'; wanted: string; by: Claimant | null; at: number }
+type Barred = { reason: 'booked' | 'window' | 'planned'; wanted: string; by: Claimant | null; at: number }
 
 /** The device of the labware before a reserved use, and the time when it can leave. */
 type Before = { sites: DeviceSites; end: number; isKnown: boolean }
@@ -24,6 +25,7 @@ const crowded = 2
 export class Reservations {
   readonly #occupancy: Occupancy
   readonly #ahead: Ahead | undefined
+  readonly #advice: Advice
   readonly #wake: () => void
   readonly #of = new Map<Claimant, readonly Reservation[]>()
   /** The reservations of each device, ordered by their beginning. */
@@ -31,14 +33,18 @@ export class Reservations {
   #alarm: { at: number; cancel(): void } | undefined
 
   /** `wake` is called when the passage of time may have made a grant possible. */
-  constructor(occupancy: Occupancy, ahead: Ahead | undefined, wake: () => void) {
+  constructor(occupancy: Occupancy, { ahead, advice }: { ahead: Ahead | undefined; advice: Advice }, wake: () => void) {
     this.#occupancy = occupancy
+    this.#advice = advice
     this.#ahead = ahead
     this.#wake = wake
   }
 
   /** Returns the reservation that keeps a ticket from a free resource; undefined if there is none. */
   barred(ticket: Ticket, resource: Resource): Barred | undefined {
+    const planned = this.#advice.verdict(ticket, resource)
+    if (planned)
+      return planned.kind === 'first' ? undefined : this.#plannedOtherwise(resource, planned.kind === 'later' ? planned.by : null)
     const { keeps } = ticket.request
     if (this.#of.size === 0 && !keeps) return undefined
     const reservation = this.#on.size > 0 ? this.#inTheWay(ticket, resource) : undefined
@@ -46,6 +52,11 @@ export class Reservations {
     if (!keeps) return undefined
     const plan = this.#plan(ticket, resource)
     return Array.isArray(plan) || this.#hasToGo(ticket.claimant, resource, plan) ? undefined : plan
+  }
+
+  #plannedOtherwise(resource: Resource, by: string | null): Barred {
+    const wanted = resource instanceof DeviceSites ? resource.name : resource.positions[0]!.name
+    return { reason: 'planned', wanted, by: (by !== null && this.#occupancy.claimants.get(by)) || null, at: Number.POSITIVE_INFINITY }
   }
 
   /** Whether the claimant must go now to meet its present deadline, even if it then misses a later window. */
@@ -58,6 +69,7 @@ export class Reservations {
   /** Books a grant. It replaces the claimant's earlier reservations, which are used or no longer needed. */
   granted(ticket: Ticket, resource: Resource): void {
     const { claimant, request } = ticket
+    this.#advice.given(claimant.thread_id, resource)
     if ((this.#of.size === 0 && !request.keeps) || !(resource instanceof DeviceSites)) return
     const plan = request.keeps ? this.#plan(ticket, resource) : []
     if (Array.isArray(plan)) this.#book(claimant, plan)

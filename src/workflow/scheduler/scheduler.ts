@@ -2,12 +2,13 @@
 // without promises; its only timer is for reservations.
 
 import type { Graph, Hop } from '../plans/graph.ts'
+import { Advice, type Visit } from './advice.ts'
 import { Buffering } from './buffering.ts'
 import { DeadlockAvoidance } from './deadlock_avoidance.ts'
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { DeviceAccess } from './device_access.ts'
 import { Holds } from './holds.ts'
-import { type Claimant, Ticket, type Zone } from './model.ts'
+import { type Claimant, Ticket, Zone } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
 import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
@@ -23,6 +24,8 @@ import { TransporterQueue } from './transporter_queue.ts'
  */
 export class Scheduler {
   readonly graph: Graph
+  /** The plan, if there is one. */
+  readonly advice = new Advice()
   readonly #occupancy: Occupancy
   readonly #reservations: Reservations
   readonly #requests: RequestQueue
@@ -40,7 +43,7 @@ export class Scheduler {
   constructor(graph: Graph, { onDecision, ahead }: { onDecision?: OnDecision; ahead?: Ahead } = {}) {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
-    this.#reservations = new Reservations(this.#occupancy, ahead, () => this.#settle())
+    this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice }, () => this.#settle())
     this.transporters = new TransporterQueue((thread_id) => this.#isPressed(thread_id))
     this.access = new DeviceAccess(this.#occupancy, {
       isHeldUp: this.#isHeldUp,
@@ -59,13 +62,14 @@ export class Scheduler {
     })
     this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
     const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants })
-    this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations })
+    this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations, advice: this.advice })
     this.#deadlocks = new DeadlockResolver(this.#occupancy, {
       requests: this.#requests,
       routeGrants: this.#routeGrants,
       parking,
       reservations: this.#reservations,
       isHeld: this.#isHeld,
+      advice: this.advice,
       onDecision,
     })
   }
@@ -155,6 +159,7 @@ export class Scheduler {
     const order = again ?? { sequence: this.#sequence++, parked: 0, since: this.#reservations.now() }
     const ticket = new Ticket(request, this.#occupancy, order, this.#calls)
     const { claimant } = ticket
+    if (!again && request.candidates.length > 0 && claimant.placement) this.advice.asked(request.thread_id, this.#reservations.now())
     if (request.home !== undefined) claimant.home = this.#occupancy.homeAt(request.home)
     if (claimant.parking && claimant.routeGrants.size === 0) this.#occupancy.unreserve(claimant.parking, claimant)
     this.#requests.add(ticket)
@@ -269,6 +274,52 @@ export class Scheduler {
   /** Whether the claimant moves only after a person acts: it is held, or waits for the transporter of a held thread. */
   readonly #isHeld = (claimant: Claimant): boolean => claimant.isHeld || this.transporters.isBehind(claimant, this.#occupancy, isHeld)
 
+  // Following a plan
+
+  /** Sets whether new requests wait for a plan that is being made. */
+  setPlanDue(isDue: boolean): void {
+    this.advice.isDue = isDue
+    this.#settle()
+  }
+
+  /** Follows a plan in place of the present one; with no visits, the rule. */
+  follow(visits: readonly Visit[]): void {
+    this.advice.isDue = false
+    this.advice.adopt(visits)
+    this.#requests.refreshAll()
+    this.#settle()
+  }
+
+  /** When the action of a thread began at a device, in ms; undefined if it has not. */
+  beganAt(thread_id: string, device: string): number | undefined {
+    const { holder, grant } = this.#occupancy.device(device)
+    return holder?.thread_id === thread_id ? grant?.began : undefined
+  }
+
+  isHeld(thread_id: string): boolean {
+    return this.#occupancy.claimants.get(thread_id)?.isHeld ?? false
+  }
+
+  /** The device or position to which the labware of a thread is on its way, or may set out; undefined without one. */
+  goalOf(thread_id: string): string | undefined {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    const goal = claimant?.parking ?? claimant?.goal
+    if (!goal) return undefined
+    return goal instanceof Zone ? goal.positions[0]!.name : goal.name
+  }
+
+  /** When the next action of a thread must begin, in ms; null without a deadline. */
+  deadlineOf(thread_id: string): number | null {
+    return this.#occupancy.claimants.get(thread_id)?.deadline ?? null
+  }
+
+  /** Lists the positions where labware that starts at `home` may wait between its stops. */
+  buffersOf(home: string): string[] {
+    const own = this.#occupancy.homeAt(home)
+    const parking = this.#occupancy.parking.filter((zone) => zone !== own && !zone.isHandOver)
+    return [...(own ? [own] : []), ...parking].map(({ positions }) => positions[0]!.name)
+  }
+
   // Going
 
   /**
@@ -347,7 +398,7 @@ export class Scheduler {
       this.#occupancy.isFreed = false
       this.#freed.tell()
     }
-    const ticket = this.#requests.next()
+    const ticket = this.advice.isDue ? undefined : this.#requests.next()
     if (ticket) {
       const wasWaiting = ticket.isInLine
       if (!this.#requests.consider(ticket) && (!wasWaiting || ticket.trapped.length > 0 || ticket.barred >= 0))
@@ -359,7 +410,9 @@ export class Scheduler {
       routeGrant.granted(routeGrant.route)
       return true
     }
-    return this.access.next() || this.#requests.reconsider() || this.#buffering.next() || this.#deadlocks.examine()
+    if (this.access.next()) return true
+    if (this.advice.isDue) return false
+    return this.#requests.reconsider() || this.#buffering.next() || this.#deadlocks.examine()
   }
 }
 

@@ -60,6 +60,12 @@ export const SubmissionRequest = v.strictObject({
     'JOIN_EXISTING adds the groups to the open execution of the workflow, if there is one, whether that began with JOIN_EXISTING or STANDALONE',
   ),
   variables: Variables,
+  plan: v.optional(
+    described(
+      v.picklist(['on', 'off']),
+      'off: the bench decides step by step, by the rule alone, while this run is open. By default it plans the order of all labware ahead',
+    ),
+  ),
   project: described(v.optional(printable(128)), 'The project of the run; it stands in the record of the run, as do `tags` and `notes`'),
   tags: described(v.optional(Tags), 'Words by which the run is found; 32 at most'),
   notes: described(

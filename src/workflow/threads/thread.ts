@@ -48,6 +48,8 @@ export interface RunPorts extends Publisher {
     listAt(path: string): readonly StepPlan[] | undefined
     opened(thread: LabwareThread): void
   }
+  /** Whether its threads may be planned together. */
+  readonly isPlanned: boolean
   readonly stall: { blocked(more: 1 | -1): void }
   readonly state: RunState
   readonly paused: { readonly reason: 'manual' | 'system' } | null

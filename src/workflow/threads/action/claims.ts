@@ -141,6 +141,15 @@ function isCertain(action: ActionPlan, labware: string): boolean {
   return (action.kind === 'do' || action.kind === 'code') && action.devices.length > 0 && takes(action, labware, labware)
 }
 
+/** Returns how long an action will take at a device, in s: as far as it is known, else as usual. */
+export function expectedSeconds(thread: LabwareThread, plan: ActionPlan, device: string): number {
+  const known = secondsAt(thread, plan, device) ?? plan.seconds
+  const placed = thread.execution.workflow.topology.devices.get(device)
+  if (known !== undefined || plan.kind !== 'do' || !placed) return known ?? 0
+  const params = filledIn(plan.action.with, (name) => thread.execution.variable(name, thread.origin.submission_id))
+  return secondsOf(plan.action.do, placed, { params })
+}
+
 /** Returns how long an action takes at a device, in s. PURE_SIM always knows it; other modes only if it is declared or was learned. */
 export function secondsAt({ execution, environment, origin }: LabwareThread, plan: ActionPlan, device: string): number | undefined {
   if (plan.kind !== 'do') return plan.seconds

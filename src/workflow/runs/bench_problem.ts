@@ -1,0 +1,179 @@
+// What the runs of one bench have left to do, as a problem for the search for a plan.
+
+import type { Graph } from '../plans/graph.ts'
+import type { Hops } from '../plans/timing.ts'
+import type { Job, Leg, Objective, Place, Problem, Stop } from '../schedule/problem.ts'
+import type { Scheduler } from '../scheduler/scheduler.ts'
+import { expectedSeconds } from '../threads/action/claims.ts'
+import { type WayAhead, wayAhead } from '../threads/left_to_do.ts'
+import type { LabwareThread } from '../threads/thread.ts'
+
+/** The bench on which a problem is posed. */
+export type PlannedBench = { readonly scheduler: Scheduler; readonly hops: Hops /** In ms. */; now(): number }
+
+/** The wishes of the people who submitted the runs. */
+export type PlanWishes = { readonly objective: Objective; readonly overtaking: number | null; priorityOf(thread: LabwareThread): number }
+
+/**
+ * Returns the problem; undefined if it cannot be foretold, because the journey of a thread depends on other threads, or a thread stands until a person acts.
+ */
+export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBench, wishes: PlanWishes): Problem | undefined {
+  const places = new Places(bench)
+  const jobs: Job[] = []
+  const kinds = new Map<unknown, number>()
+  for (const thread of threads) {
+    const way = wayAhead(thread)
+    const job = way && jobOf(thread, way, { bench, places, wishes })
+    if (!job) return undefined
+    if (!kinds.has(thread.plan)) kinds.set(thread.plan, kinds.size)
+    jobs.push({ ...job, kind: kinds.get(thread.plan)! })
+  }
+  for (const job of standing(bench, places)) jobs.push(job)
+  const { arms, ways, groups } = places.network()
+  const { objective, overtaking } = wishes
+  const arm_free_s = arms.map((arm) => (bench.scheduler.transporters.holder(arm) === undefined ? 0 : bench.hops.hop(arm) / 2))
+  return { places: places.all, arms, arm_free_s, jobs, ways, groups, objective, overtaking }
+}
+
+type Context = { bench: PlannedBench; places: Places; wishes: PlanWishes }
+
+function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: Context): Omit<Job, 'kind'> | undefined {
+  const { scheduler } = bench
+  const present = presentOf(thread, bench)
+  if (!present) return undefined
+  const stops: Stop[] = way.stops.map(({ devices, seconds, within_s }) => ({
+    options: devices.map((device, i) => ({ place: places.device(device), seconds: seconds[i]! })),
+    within_s,
+  }))
+  const { positions } = thread.plan.end
+  stops.push({ options: positions.map((position) => ({ place: places.position(position), seconds: 0 })), within_s: null })
+  const deadline = scheduler.deadlineOf(thread.thread_id)
+  if (deadline !== null && stops[0]) stops[0] = { ...stops[0], within_s: Math.max(0, (deadline - bench.now()) / 1000) }
+  const ready_s = present.ready_s + way.first_s
+  return {
+    thread_id: thread.thread_id,
+    priority: wishes.priorityOf(thread),
+    at: present.isOff ? places.offDeck(present.place) : places.named(present.place),
+    ready_s,
+    since_s: deadline === null ? present.ready_s : 0,
+    buffers: thread.plan.template.immovable ? [] : scheduler.buffersOf(thread.state.starts_at).map((name) => places.position(name)),
+    stays: thread.plan.end.mode === 'LEAVE_IN_PLACE',
+    stops,
+  }
+}
+
+/** The device or position where a labware is or will be next, and the seconds until it can leave. */
+type Present = { place: string; ready_s: number; isOff: boolean }
+
+/** Returns undefined for labware about which nothing can be foretold: a person has to bring it, or to decide. */
+function presentOf(thread: LabwareThread, bench: PlannedBench): Present | undefined {
+  const { scheduler } = bench
+  const { thread_id, labware, action, state } = thread
+  if (scheduler.isHeld(thread_id) || thread.status.current === 'AWAITING_MANUAL_PLACE') return undefined
+  const position = scheduler.whereIs(labware.labware_id)
+  if (position === undefined) return { place: state.starts_at, ready_s: 0, isOff: true }
+  const here = scheduler.graph.positions.get(position)!
+  const at = here.device ?? position
+  const device = action?.device ?? null
+  if (device !== null) {
+    const began = scheduler.beganAt(thread_id, device)
+    const seconds = expectedSeconds(thread, action!.plan, device)
+    const left = began === undefined ? seconds : Math.max(0, began / 1000 + seconds - bench.now() / 1000)
+    return { place: device, ready_s: left + (at === device ? 0 : bench.hops.way(wayTo(scheduler.graph, position, device))), isOff: false }
+  }
+  const goal = scheduler.goalOf(thread_id)
+  if (goal === undefined || goal === at) return { place: at, ready_s: 0, isOff: false }
+  return { place: goal, ready_s: bench.hops.way(wayTo(scheduler.graph, position, goal)), isOff: false }
+}
+
+function wayTo(graph: Graph, from: string, place: string) {
+  return graph.route(from, graph.positionsOf(place)[0]?.name ?? place)
+}
+
+/** Labware that no thread moves: it stands in the way of others for as long as the plan goes. */
+function standing({ scheduler }: PlannedBench, places: Places): Job[] {
+  return scheduler.positions().flatMap(({ position, device, labware_id }) => {
+    if (labware_id === null || scheduler.whose(labware_id) !== null || !places.has(device ?? position)) return []
+    const at = places.named(device ?? position)
+    return [{ thread_id: '', kind: -1, priority: 0, at, ready_s: 0, since_s: 0, buffers: [], stays: true, stops: [] }]
+  })
+}
+
+/** The places of a problem, and the ways between them. */
+class Places {
+  readonly all: Place[] = []
+  readonly #bench: PlannedBench
+  readonly #numbers = new Map<string, number>()
+  readonly #groups = new Map<string, number>()
+  /** For each group, its positions so far, two at most. */
+  readonly #members: string[][] = []
+
+  constructor(bench: PlannedBench) {
+    this.#bench = bench
+  }
+
+  has(name: string): boolean {
+    return this.#numbers.has(name)
+  }
+
+  device(name: string): number {
+    return this.named(name)
+  }
+
+  position(name: string): number {
+    const { graph } = this.#bench.scheduler
+    return this.named(graph.positions.get(name)?.device ?? name)
+  }
+
+  /** Returns the number of a device or position. */
+  named(name: string): number {
+    const { graph } = this.#bench.scheduler
+    const position = graph.positionsOf(name)[0]?.name ?? name
+    return this.#place(name, position, graph.positions.get(position)!.storage)
+  }
+
+  /** Returns a storage of its own for labware that will come to a position. */
+  offDeck(position: string): number {
+    return this.#place(`before ${position} ${this.all.length}`, position, true)
+  }
+
+  #place(name: string, position: string, isStorage: boolean): number {
+    const known = this.#numbers.get(name)
+    if (known !== undefined) return known
+    this.#numbers.set(name, this.all.length)
+    this.all.push({ name, isStorage, group: this.#groupOf(position) })
+    return this.all.length - 1
+  }
+
+  #groupOf(position: string): number {
+    const key = this.#bench.scheduler.graph.kindOf(position)
+    const group = this.#groups.get(`${key}`) ?? this.#members.push([]) - 1
+    this.#groups.set(`${key}`, group)
+    const members = this.#members[group]!
+    if (members.length < 2 && !members.includes(position)) members.push(position)
+    return group
+  }
+
+  /** Returns the transporters and the ways from each group to each other. Hand-over places on a way become places too. */
+  network(): Pick<Problem, 'arms' | 'ways' | 'groups'> {
+    const { scheduler } = this.#bench
+    const { graph } = scheduler
+    const arms = [...graph.reach.keys()]
+    const legsOf = (from: string, to: string): Leg[] | null => {
+      const route = graph.route(from, to)
+      if (!route || route.length === 0) return null
+      return route.map((hop, i) => {
+        const able = graph.transportersBetween(hop.from, hop.to)
+        const by = (able.length > 0 ? able : [hop.transporter]).map((name) => ({
+          arm: arms.indexOf(name),
+          seconds: this.#bench.hops.way([{ ...hop, transporter: name }]),
+        }))
+        return { by, via: i === route.length - 1 ? -1 : this.position(hop.to) }
+      })
+    }
+    const groups = this.#members.length
+    const known = this.#members.slice(0, groups).map((members) => [...members])
+    const ways = known.flatMap((from) => known.map((to) => legsOf(from[0]!, to.find((name) => name !== from[0]) ?? to[0]!)))
+    return { arms, ways, groups }
+  }
+}

@@ -1,0 +1,130 @@
+// The plan that the scheduler follows where reality allows: in which order labware comes to each device, and where it waits in between. It is advice:
+// it only makes requests wait, and each grant passes the same checks as without it.
+
+import { DeviceSites, type Resource, type Ticket } from './model.ts'
+
+/** A planned visit of one labware to a device or position, in the order of the visits' beginnings. */
+export type Visit = {
+  readonly thread_id: string
+  /** A device, or a position of the deck. */
+  readonly place: string
+  /** Whether the labware only waits there, to make room. */
+  readonly isBuffer: boolean
+  /** When the labware is ready for it, and when it sets out, by the clock of the run, in ms. */
+  readonly ready_ms: number
+  readonly start_ms: number
+}
+
+/** `first`: the plan gives the resource to this request next. `later`: to the thread in `by` first. `elsewhere`: it sends the labware to another resource. */
+type Verdict = { kind: 'first' } | { kind: 'later'; by: string } | { kind: 'elsewhere' }
+
+export type AdviceEvents = {
+  /** A thread without a place in the plan makes a request. */
+  stranger(thread_id: string): void
+  /** Labware is ready for its next visit, `late_ms` after the time of the plan, or negative before it. */
+  ready(late_ms: number): void
+  /** A visit is granted. */
+  began(): void
+  /** The plan was given up, because threads waited for each other. */
+  dropped(): void
+}
+
+export class Advice {
+  /** Whether a plan is being made that new requests wait for. */
+  isDue = false
+  events: AdviceEvents | undefined
+  /** The visits of each thread that are to come. */
+  readonly #visits = new Map<string, Visit[]>()
+  /** For each place, the visits that are to come. */
+  readonly #order = new Map<string, Visit[]>()
+
+  get isInForce(): boolean {
+    return this.#visits.size > 0
+  }
+
+  adopt(visits: readonly Visit[]): void {
+    this.#visits.clear()
+    this.#order.clear()
+    for (const visit of visits) {
+      put(this.#visits, visit.thread_id, visit)
+      put(this.#order, visit.place, visit)
+    }
+  }
+
+  drop(): void {
+    this.#visits.clear()
+    this.#order.clear()
+    this.events?.dropped()
+  }
+
+  /** Whether the thread is in the plan. */
+  has(thread_id: string): boolean {
+    return this.#visits.has(thread_id)
+  }
+
+  /** Returns what the plan says of a request for a resource; undefined if it says nothing. */
+  verdict({ claimant: { thread_id, placement } }: Ticket, resource: Resource): Verdict | undefined {
+    const visits = this.#visits.get(thread_id)
+    // The plan begins when the labware is at its start.
+    if (!visits || (!placement && !(resource instanceof DeviceSites))) return undefined
+    const place = nameOf(resource)
+    const next = visits.find(({ isBuffer }) => !isBuffer)
+    if (!next) return undefined
+    if (next.place !== place) return { kind: 'elsewhere' }
+    const [first] = this.#order.get(place)!
+    return first === next ? { kind: 'first' } : { kind: 'later', by: first!.thread_id }
+  }
+
+  /** Notes that a thread makes a request at `now` (ms). */
+  asked(thread_id: string, now: number): void {
+    if (!this.isInForce) return
+    const visit = this.#visits.get(thread_id)?.[0]
+    if (visit) this.events?.ready(now - visit.ready_ms)
+    else this.events?.stranger(thread_id)
+  }
+
+  /** Returns the position where the plan lets labware wait now; undefined if it lets it stay. */
+  bufferOf(thread_id: string): string | undefined {
+    const next = this.#visits.get(thread_id)?.[0]
+    return next?.isBuffer && this.#order.get(next.place)![0] === next ? next.place : undefined
+  }
+
+  /** Returns the visit that is to begin first of all that are next at their places; undefined without any. */
+  nextVisit(): Visit | undefined {
+    let first: Visit | undefined
+    for (const [visit] of this.#order.values()) if (visit && (!first || visit.start_ms < first.start_ms)) first = visit
+    return first
+  }
+
+  /** Notes that a thread was given a resource. Visits of the thread before that one are left out. */
+  given(thread_id: string, resource: Resource): void {
+    const visits = this.#visits.get(thread_id)
+    const index = visits?.findIndex(({ place }) => place === nameOf(resource)) ?? -1
+    if (!visits || index < 0) return
+    for (const left of visits.splice(0, index + 1)) this.#leave(left)
+    if (visits.length === 0) this.#visits.delete(thread_id)
+    this.events?.began()
+  }
+
+  /** Takes a thread out of the plan. */
+  forget(thread_id: string): void {
+    for (const visit of this.#visits.get(thread_id) ?? []) this.#leave(visit)
+    this.#visits.delete(thread_id)
+  }
+
+  #leave(visit: Visit): void {
+    const order = this.#order.get(visit.place)!
+    order.splice(order.indexOf(visit), 1)
+    if (order.length === 0) this.#order.delete(visit.place)
+  }
+}
+
+function nameOf(resource: Resource): string {
+  return resource instanceof DeviceSites ? resource.name : resource.positions[0]!.name
+}
+
+function put(visits: Map<string, Visit[]>, key: string, visit: Visit): void {
+  const there = visits.get(key)
+  if (there) there.push(visit)
+  else visits.set(key, [visit])
+}

@@ -1,0 +1,118 @@
+// The stops that a thread has left, with their durations, as far as they can be foretold: the input of a plan. No code of the workflow is executed.
+
+import { holds } from '../plans/conditions.ts'
+import { type ActionPlan, type StepList, type StepPlan, takes } from '../plans/plan.ts'
+import { expectedSeconds, windowAfter } from './action/claims.ts'
+import { scopeOf } from './channels.ts'
+import type { LabwareThread } from './thread.ts'
+
+/** A stop at one of these devices. `seconds` has one entry for each. */
+export type StopAhead = { devices: readonly string[]; seconds: number[]; within_s: number | null }
+
+/** The stops ahead. `first_s`: seconds that pass before the first of them, where the labware stands now. */
+export type WayAhead = { first_s: number; stops: StopAhead[] }
+
+/** Returns the way ahead of a thread after its present action; undefined if it depends on other threads, or does not end. */
+export function wayAhead(thread: LabwareThread): WayAhead | undefined {
+  const walk = new Walk(thread)
+  const { action, method, frames } = thread
+  if (action) walk.before = action.plan
+  if (action && action.device === null && action.plan.devices.length > 0) walk.act(action.plan)
+  for (const plan of method?.actions.slice(method.next + (action ? 1 : 0)) ?? []) walk.act(plan)
+  for (let depth = frames.length - 1; depth >= 0; depth--) {
+    const { steps, next, isLoop } = frames[depth]!
+    if (isLoop) return undefined
+    // The innermost step is the one that the thread is in, of which the rest of its method is already counted.
+    const isCounted = depth < frames.length - 1 || method !== null || action !== null
+    if (!isCounted && thread.state.delay) walk.pass(Math.max(0, thread.state.delay.until - thread.execution.now()))
+    else if (!isCounted && steps[next]) walk.take(steps[next])
+    const around = depth < frames.length - 1 ? steps[next] : undefined
+    if (around?.kind === 'repeat') walk.roundsLeft(around)
+    for (const step of steps.slice(next + 1)) walk.take(step)
+  }
+  return walk.isKnown ? walk : undefined
+}
+
+/** The most stops of one labware in a plan. */
+const mostStops = 500
+
+class Walk implements WayAhead {
+  first_s = 0
+  readonly stops: StopAhead[] = []
+  isKnown = true
+  /** The action before the next one. */
+  before: ActionPlan | null = null
+  readonly #thread: LabwareThread
+
+  constructor(thread: LabwareThread) {
+    this.#thread = thread
+  }
+
+  take(step: StepPlan): void {
+    if (this.stops.length > mostStops) this.isKnown = false
+    if (!this.isKnown) return
+    switch (step.kind) {
+      case 'method':
+        for (const action of step.method.actions) this.act(action)
+        break
+      case 'action':
+        this.act(step.action)
+        break
+      case 'delay':
+        this.pass(step.seconds)
+        break
+      case 'repeat':
+        for (let round = 0; round < step.rounds && this.isKnown; round++) this.#all(step.body)
+        break
+      case 'if':
+        this.#all(this.#side(step))
+        break
+      case 'branch':
+        this.#all(step.otherwise ?? [...step.cases.values()][0])
+        break
+      case 'wait_for':
+      case 'until_temperature':
+        break
+      default:
+        // A join, a loop over work that comes, or a rest until then.
+        this.isKnown = false
+    }
+  }
+
+  act(plan: ActionPlan): void {
+    const { labware } = this.#thread
+    const seconds = plan.devices.map((device) => expectedSeconds(this.#thread, plan, device))
+    if (plan.labware.some((template) => !takes({ ...plan, labware: [template] } as ActionPlan, labware.template, labware.template)))
+      this.isKnown = false
+    const last = this.stops.at(-1)
+    if (plan.devices.length === 0) this.pass(plan.seconds ?? 0)
+    else if (last && last.devices.join() === plan.devices.join()) for (const [i, more] of seconds.entries()) last.seconds[i]! += more
+    else this.stops.push({ devices: plan.devices, seconds, within_s: (this.before && windowAfter(this.before, labware.template)) ?? null })
+    this.before = plan
+  }
+
+  /** Adds time that the labware spends where it stands. */
+  pass(seconds: number): void {
+    const last = this.stops.at(-1)
+    if (last) last.seconds = last.seconds.map((before) => before + seconds)
+    else this.first_s += seconds
+  }
+
+  /** Takes the rounds of a repeat that have not begun. */
+  roundsLeft({ path, rounds, body }: Extract<StepPlan, { kind: 'repeat' }>): void {
+    const begun = this.#thread.state.rounds.find((one) => one.path === path)?.count ?? rounds
+    for (let round = begun; round < rounds && this.isKnown; round++) this.#all(body)
+  }
+
+  #all(list: StepList | undefined): void {
+    for (const step of list?.steps ?? []) this.take(step)
+  }
+
+  /** Returns the side of a condition that is taken with the declared examples. */
+  #side({ condition, then, otherwise }: Extract<StepPlan, { kind: 'if' }>): StepList {
+    const { execution, origin } = this.#thread
+    const examples = execution.workflow.document.values ?? {}
+    const known = (name: string) => execution.values.find(name, scopeOf(origin)) ?? examples[name]!.example
+    return holds(condition, known) ? then : otherwise
+  }
+}
