@@ -1,7 +1,11 @@
 // What is left to do on one bench, as numbers: the input of the search for a schedule. It holds no code, so that it can be sent to a worker.
 
 /** One place that holds one labware at a time: a device with all its sites, or a position. A storage holds any number. */
-export type Place = { readonly name: string; readonly isStorage: boolean; /** Places of one group are reached alike. */ readonly group: number }
+export type Place = {
+  readonly name: string
+  readonly isStorage: boolean /** Places of one group are reached alike. */
+  readonly group: number
+}
 
 /** One pick and place. `by` lists the transporters that can do it, each with its seconds; `via` is the place where the leg ends, -1 at the destination. */
 export type Leg = { readonly by: readonly { readonly arm: number; readonly seconds: number }[]; readonly via: number }
@@ -21,7 +25,7 @@ export type Job = {
   readonly kind: number
   /** The higher number is more important; 0 is usual. */
   readonly priority: number
-  /** The place where the labware stands, or to which it is being carried. */
+  /** The place where the labware stands, or to which it is being carried. The labware occupies it, unless it is a storage: labware that a person has yet to bring is at a storage of its own, of the group of the place to which it is brought. */
   readonly at: number
   /** The seconds until the labware can leave: the rest of the present work, or of the present move and the work after it. */
   readonly ready_s: number
@@ -31,7 +35,6 @@ export type Job = {
   readonly buffers: readonly number[]
   /** Whether the labware stays at its end, and occupies it. Otherwise it leaves the deck there. */
   readonly stays: boolean
-  /** Whether the labware occupies `at`. Labware in a storage does not; nor does one that a person has yet to bring. */
   readonly stops: readonly Stop[]
 }
 

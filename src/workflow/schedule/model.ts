@@ -1,0 +1,212 @@
+// The problem as tables of numbers: made once, read by the search for each state. Stops of all jobs have one numbering; after the last
+// stop of each job comes one more number, which stands for "done".
+
+import type { Problem } from './problem.ts'
+
+/** Places that are alternatives to each other at some stop, with what is needed of them. */
+export type Pool = {
+  readonly members: Int16Array
+  /** The longest time for which labware that leaves still holds its place. */
+  readonly longestOut: number
+  /** The shortest rest of a journey after a visit here. */
+  readonly shortestTail: number
+}
+
+export type Model = {
+  readonly problem: Problem
+  readonly jobs: number
+  readonly places: number
+  readonly arms: number
+  /** Of each job its first stop; the number before the first stop of the next job stands for "done". */
+  readonly firstStop: Int32Array
+  /** The options of each stop: `optionPlace[firstOption[stop] ... firstOption[stop + 1] - 1]`. */
+  readonly firstOption: Int32Array
+  readonly optionPlace: Int16Array
+  readonly optionSeconds: Float64Array
+  /** Infinity without a window. */
+  readonly within: Float64Array
+  readonly isStorage: Uint8Array
+  readonly isBuffer: Uint8Array
+  /** The legs between two places by their groups: `firstLeg[way] ... firstLeg[way + 1] - 1`; none if there is no way. */
+  readonly groupOf: Int16Array
+  readonly groups: number
+  readonly firstLeg: Int32Array
+  readonly legVia: Int16Array
+  readonly firstCarrier: Int32Array
+  readonly carrierArm: Int16Array
+  readonly carrierSeconds: Float64Array
+  /** The shortest hop to each stop, and the shortest work there. */
+  readonly hopIn: Float64Array
+  readonly work: Float64Array
+  /** The least seconds from the moment at which labware is ready to go to a stop until its end. */
+  readonly tail: Float64Array
+  /** The least seconds of arms from a stop on: of all arms together, and of each arm for what no other can do (`stop * arms + arm`). */
+  readonly armTail: Float64Array
+  readonly soleTail: Float64Array
+  /** The labware of the same kind that is served before this one; -1 for none. */
+  readonly before: Int16Array
+  /** Jobs of one class can stand for each other. */
+  readonly classOf: Int32Array
+  readonly weight: Float64Array
+  readonly pools: readonly Pool[]
+  /** The pools to which a stop brings work: `stopPool[firstPool[stop] ... firstPool[stop + 1] - 1]`. */
+  readonly firstPool: Int32Array
+  readonly stopPool: Int16Array
+  /** The seconds for which a visit takes a place of a pool: hop, work, hop of the labware that leaves. */
+  readonly visit: Float64Array
+  /** Those places that belong to a pool. */
+  readonly served: Int16Array
+}
+
+/** Lists of numbers one after another, and where each begins. */
+function ragged(lists: readonly (readonly number[])[]): { first: Int32Array; flat: number[] } {
+  const first = new Int32Array(lists.length + 1)
+  lists.forEach((list, index) => {
+    first[index + 1] = first[index]! + list.length
+  })
+  return { first, flat: lists.flat() }
+}
+
+type Way = { readonly seconds: number; readonly arms: number; readonly sole: readonly number[] }
+
+/** The least seconds of one way: until arrival, of all arms together, and of each arm for legs that no other can do. */
+function leastOf(problem: Problem, from: number, to: number): Way | null {
+  const way = problem.ways[problem.places[from]!.group * problem.groups + problem.places[to]!.group]
+  if (from === to) return { seconds: 0, arms: 0, sole: problem.arms.map(() => 0) }
+  if (!way || way.some((leg) => leg.by.length === 0)) return null
+  const least = way.map((leg) => Math.min(...leg.by.map((by) => by.seconds)))
+  const seconds = least.reduce((sum, each) => sum + each, 0)
+  const sole = problem.arms.map((_, arm) =>
+    way.reduce((sum, { by }, leg) => (by.every((one) => one.arm === arm) ? sum + least[leg]! : sum), 0),
+  )
+  return { seconds, arms: seconds, sole }
+}
+
+/** The least over all ways to a stop: from the stop before, from the buffers, and for the first stop from where the labware stands. */
+function hopTo(problem: Problem, ways: (from: number, to: number) => Way | null, job: number, stop: number): Way {
+  const { stops, buffers, at } = problem.jobs[job]!
+  const from = new Set([...(stop === 0 ? [at] : stops[stop - 1]!.options.map(({ place }) => place)), ...buffers])
+  const all = [...from].flatMap((place) => stops[stop]!.options.map((option) => ways(place, option.place))).filter((way) => way !== null)
+  if (all.length === 0) return { seconds: 0, arms: 0, sole: problem.arms.map(() => 0) }
+  return {
+    seconds: Math.min(...all.map((way) => way.seconds)),
+    arms: Math.min(...all.map((way) => way.arms)),
+    sole: problem.arms.map((_, arm) => Math.min(...all.map((way) => way.sole[arm]!))),
+  }
+}
+
+/** For each job the one of its kind that goes before it: who is further on goes first, then the order of the jobs. */
+function orderOfKinds({ jobs }: Problem): Int16Array {
+  const before = new Int16Array(jobs.length).fill(-1)
+  const last = new Map<number, number>()
+  const order = jobs.map((_, job) => job).sort((a, b) => jobs[a]!.stops.length - jobs[b]!.stops.length || a - b)
+  for (const job of order) {
+    before[job] = last.get(jobs[job]!.kind) ?? -1
+    last.set(jobs[job]!.kind, job)
+  }
+  return before
+}
+
+function classes({ jobs }: Problem): Int32Array {
+  const known = new Map<string, number>()
+  const of = (job: Problem['jobs'][number]) => JSON.stringify([job.stops, job.buffers, job.priority, job.stays, job.kind])
+  return Int32Array.from(jobs, (job) => known.get(of(job)) ?? known.set(of(job), known.size).size - 1)
+}
+
+function tables(problem: Problem) {
+  const { jobs, arms } = problem
+  const firstStop = ragged(jobs.map(({ stops }) => [...stops.keys(), stops.length])).first
+  const count = firstStop[jobs.length]!
+  const [hopIn, work, tail, armTail] = [0, 1, 2, 3].map(() => new Float64Array(count)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ]
+  const soleTail = new Float64Array(count * arms.length)
+  const known = new Map<number, Way | null>()
+  const ways = (from: number, to: number) => {
+    const key = from * problem.places.length + to
+    const way = known.get(key)
+    if (way !== undefined) return way
+    known.set(key, leastOf(problem, from, to))
+    return known.get(key)!
+  }
+  jobs.forEach(({ stops }, job) => {
+    for (let index = stops.length - 1; index >= 0; index--) {
+      const stop = firstStop[job]! + index
+      const hop = hopTo(problem, ways, job, index)
+      hopIn[stop] = hop.seconds
+      work[stop] = Math.min(...stops[index]!.options.map(({ seconds }) => seconds))
+      tail[stop] = hop.seconds + work[stop]! + tail[stop + 1]!
+      armTail[stop] = hop.arms + armTail[stop + 1]!
+      for (let arm = 0; arm < arms.length; arm++)
+        soleTail[stop * arms.length + arm] = hop.sole[arm]! + soleTail[(stop + 1) * arms.length + arm]!
+    }
+  })
+  return { firstStop, hopIn, work, tail, armTail, soleTail }
+}
+
+/** The pools, each a set of places that is the choice at some stop; a stop brings work to each pool that has all its options. */
+function poolsOf(problem: Problem, { firstStop, hopIn, work, tail }: ReturnType<typeof tables>) {
+  const visit = new Float64Array(work.length)
+  const choices: (readonly number[])[] = [...work].map(() => [])
+  problem.jobs.forEach(({ stops }, job) => {
+    stops.slice(0, -1).forEach(({ options }, index) => {
+      const places = [...new Set(options.map(({ place }) => place))].sort((a, b) => a - b)
+      const stop = firstStop[job]! + index
+      visit[stop] = hopIn[stop]! + work[stop]! + hopIn[stop + 1]!
+      if (!places.some((place) => problem.places[place]!.isStorage)) choices[stop] = places
+    })
+  })
+  const members = [...new Map(choices.filter((places) => places.length > 0).map((places) => [places.join(), places])).values()]
+  const stopPools = choices.map((places) =>
+    places.length === 0 ? [] : [...members.keys()].filter((pool) => places.every((place) => members[pool]!.includes(place))),
+  )
+  const pools = members.map((places, pool): Pool => {
+    const stops = [...stopPools.keys()].filter((stop) => stopPools[stop]!.includes(pool))
+    return {
+      members: Int16Array.from(places),
+      longestOut: Math.max(...stops.map((stop) => hopIn[stop + 1]!)),
+      shortestTail: Math.min(...stops.map((stop) => tail[stop + 1]!)),
+    }
+  })
+  const { first, flat } = ragged(stopPools)
+  return { visit, pools, firstPool: first, stopPool: Int16Array.from(flat), served: Int16Array.from(new Set(members.flat())) }
+}
+
+export function modelOf(problem: Problem): Model {
+  const { jobs, places, arms, ways, groups } = problem
+  const each = tables(problem)
+  const stops = jobs.flatMap((job) => [...job.stops, { options: [], within_s: null }])
+  const options = ragged(stops.map((stop) => stop.options.map(({ place }) => place)))
+  const legs = ways.flatMap((way) => way ?? [])
+  const isBuffer = new Uint8Array(jobs.length * places.length)
+  jobs.forEach(({ buffers }, job) => {
+    for (const place of buffers) if (!places[place]!.isStorage) isBuffer[job * places.length + place] = 1
+  })
+  return {
+    problem,
+    jobs: jobs.length,
+    places: places.length,
+    arms: arms.length,
+    firstOption: options.first,
+    optionPlace: Int16Array.from(options.flat),
+    optionSeconds: Float64Array.from(stops.flatMap((stop) => stop.options.map(({ seconds }) => seconds))),
+    within: Float64Array.from(stops, ({ within_s }) => within_s ?? Number.POSITIVE_INFINITY),
+    isStorage: Uint8Array.from(places, ({ isStorage }) => Number(isStorage)),
+    isBuffer,
+    groupOf: Int16Array.from(places, ({ group }) => group),
+    groups,
+    firstLeg: ragged(ways.map((way) => (way ?? []).map(() => 0))).first,
+    legVia: Int16Array.from(legs, ({ via }) => via),
+    firstCarrier: ragged(legs.map(({ by }) => by.map(() => 0))).first,
+    carrierArm: Int16Array.from(legs.flatMap(({ by }) => by.map(({ arm }) => arm))),
+    carrierSeconds: Float64Array.from(legs.flatMap(({ by }) => by.map(({ seconds }) => seconds))),
+    before: orderOfKinds(problem),
+    classOf: classes(problem),
+    weight: Float64Array.from(jobs, ({ priority }) => 2 ** priority),
+    ...each,
+    ...poolsOf(problem, each),
+  }
+}
