@@ -35,8 +35,9 @@ export type Model = {
   readonly firstCarrier: Int32Array
   readonly carrierArm: Int16Array
   readonly carrierSeconds: Float64Array
-  /** The shortest hop to each stop, and the shortest work there. */
+  /** The shortest hop to each stop, the shortest time until labware on its way there has left its place, and the shortest work at the stop. */
   readonly hopIn: Float64Array
+  readonly hopOut: Float64Array
   readonly work: Float64Array
   /** The least seconds from the moment at which labware is ready to go to a stop until its end. */
   readonly tail: Float64Array
@@ -54,8 +55,6 @@ export type Model = {
   readonly stopPool: Int16Array
   /** The seconds for which a visit takes a place of a pool: hop, work, hop of the labware that leaves. */
   readonly visit: Float64Array
-  /** Those places that belong to a pool. */
-  readonly served: Int16Array
 }
 
 /** Lists of numbers one after another, and where each begins. */
@@ -67,31 +66,47 @@ function ragged(lists: readonly (readonly number[])[]): { first: Int32Array; fla
   return { first, flat: lists.flat() }
 }
 
-type Way = { readonly seconds: number; readonly arms: number; readonly sole: readonly number[] }
+type Way = { readonly seconds: number; readonly first: number; readonly sole: readonly number[] }
 
-/** The least seconds of one way: until arrival, of all arms together, and of each arm for legs that no other can do. */
+/** The least seconds of one way: until arrival, until the place is free that labware leaves, and of each arm for legs that no other can do. */
 function leastOf(problem: Problem, from: number, to: number): Way | null {
   const way = problem.ways[problem.places[from]!.group * problem.groups + problem.places[to]!.group]
-  if (from === to) return { seconds: 0, arms: 0, sole: problem.arms.map(() => 0) }
+  if (from === to) return { seconds: 0, first: 0, sole: problem.arms.map(() => 0) }
   if (!way || way.some((leg) => leg.by.length === 0)) return null
   const least = way.map((leg) => Math.min(...leg.by.map((by) => by.seconds)))
   const seconds = least.reduce((sum, each) => sum + each, 0)
   const sole = problem.arms.map((_, arm) =>
     way.reduce((sum, { by }, leg) => (by.every((one) => one.arm === arm) ? sum + least[leg]! : sum), 0),
   )
-  return { seconds, arms: seconds, sole }
+  return { seconds, first: least[0]!, sole }
 }
 
+type Ways = (from: number, to: number) => Way | null
+
 /** The least over all ways to a stop: from the stop before, from the buffers, and for the first stop from where the labware stands. */
-function hopTo(problem: Problem, ways: (from: number, to: number) => Way | null, job: number, stop: number): Way {
+function hopTo(problem: Problem, ways: Ways, job: number, stop: number): Way {
   const { stops, buffers, at } = problem.jobs[job]!
-  const from = new Set([...(stop === 0 ? [at] : stops[stop - 1]!.options.map(({ place }) => place)), ...buffers])
-  const all = [...from].flatMap((place) => stops[stop]!.options.map((option) => ways(place, option.place))).filter((way) => way !== null)
-  if (all.length === 0) return { seconds: 0, arms: 0, sole: problem.arms.map(() => 0) }
+  const before = stop === 0 ? [at] : stops[stop - 1]!.options.map(({ place }) => place)
+  const options = stops[stop]!.options.map(({ place }) => place)
+  const all = (from: readonly number[], to: readonly number[]) =>
+    from.flatMap((place) => to.map((other) => ways(place, other)).filter((way) => way !== null))
+  const hops = all([...new Set([...before, ...buffers])], options)
+  const least = (numbers: readonly number[]) => numbers.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY)
+  const orNone = (seconds: number) => (seconds === Number.POSITIVE_INFINITY ? 0 : seconds)
+  const stays = before.some((place) => options.includes(place))
   return {
-    seconds: Math.min(...all.map((way) => way.seconds)),
-    arms: Math.min(...all.map((way) => way.arms)),
-    sole: problem.arms.map((_, arm) => Math.min(...all.map((way) => way.sole[arm]!))),
+    seconds: orNone(least(hops.map((way) => way.seconds))),
+    first: stays
+      ? 0
+      : orNone(
+          least(
+            all(
+              before,
+              [...options, ...buffers].filter((place) => !before.includes(place)),
+            ).map((way) => way.first),
+          ),
+        ),
+    sole: problem.arms.map((_, arm) => orNone(least(hops.map((way) => way.sole[arm]!)))),
   }
 }
 
@@ -117,12 +132,8 @@ function tables(problem: Problem) {
   const { jobs, arms } = problem
   const firstStop = ragged(jobs.map(({ stops }) => [...stops.keys(), stops.length])).first
   const count = firstStop[jobs.length]!
-  const [hopIn, work, tail, armTail] = [0, 1, 2, 3].map(() => new Float64Array(count)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ]
+  const column = () => new Float64Array(count)
+  const [hopIn, hopOut, work, tail, armTail] = [column(), column(), column(), column(), column()]
   const soleTail = new Float64Array(count * arms.length)
   const known = new Map<number, Way | null>()
   const ways = (from: number, to: number) => {
@@ -137,25 +148,26 @@ function tables(problem: Problem) {
       const stop = firstStop[job]! + index
       const hop = hopTo(problem, ways, job, index)
       hopIn[stop] = hop.seconds
+      hopOut[stop] = hop.first
       work[stop] = Math.min(...stops[index]!.options.map(({ seconds }) => seconds))
       tail[stop] = hop.seconds + work[stop]! + tail[stop + 1]!
-      armTail[stop] = hop.arms + armTail[stop + 1]!
+      armTail[stop] = hop.seconds + armTail[stop + 1]!
       for (let arm = 0; arm < arms.length; arm++)
         soleTail[stop * arms.length + arm] = hop.sole[arm]! + soleTail[(stop + 1) * arms.length + arm]!
     }
   })
-  return { firstStop, hopIn, work, tail, armTail, soleTail }
+  return { firstStop, hopIn, hopOut, work, tail, armTail, soleTail }
 }
 
 /** The pools, each a set of places that is the choice at some stop; a stop brings work to each pool that has all its options. */
-function poolsOf(problem: Problem, { firstStop, hopIn, work, tail }: ReturnType<typeof tables>) {
+function poolsOf(problem: Problem, { firstStop, hopIn, hopOut, work, tail }: ReturnType<typeof tables>) {
   const visit = new Float64Array(work.length)
   const choices: (readonly number[])[] = [...work].map(() => [])
   problem.jobs.forEach(({ stops }, job) => {
     stops.slice(0, -1).forEach(({ options }, index) => {
       const places = [...new Set(options.map(({ place }) => place))].sort((a, b) => a - b)
       const stop = firstStop[job]! + index
-      visit[stop] = hopIn[stop]! + work[stop]! + hopIn[stop + 1]!
+      visit[stop] = hopIn[stop]! + work[stop]! + hopOut[stop + 1]!
       if (!places.some((place) => problem.places[place]!.isStorage)) choices[stop] = places
     })
   })
@@ -167,12 +179,12 @@ function poolsOf(problem: Problem, { firstStop, hopIn, work, tail }: ReturnType<
     const stops = [...stopPools.keys()].filter((stop) => stopPools[stop]!.includes(pool))
     return {
       members: Int16Array.from(places),
-      longestOut: Math.max(...stops.map((stop) => hopIn[stop + 1]!)),
+      longestOut: Math.max(...stops.map((stop) => hopOut[stop + 1]!)),
       shortestTail: Math.min(...stops.map((stop) => tail[stop + 1]!)),
     }
   })
   const { first, flat } = ragged(stopPools)
-  return { visit, pools, firstPool: first, stopPool: Int16Array.from(flat), served: Int16Array.from(new Set(members.flat())) }
+  return { visit, pools, firstPool: first, stopPool: Int16Array.from(flat) }
 }
 
 export function modelOf(problem: Problem): Model {

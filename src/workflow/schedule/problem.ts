@@ -65,8 +65,10 @@ export type PlannedMove = {
   /** In seconds from now. */
   readonly start_s: number
   readonly end_s: number
-  /** The arm of the first leg. */
+  /** The arm of the first leg; -1 if the labware stays where it is, because its next stop is there. */
   readonly arm: number
+  /** What each arm does: one leg of the way after another. */
+  readonly legs: readonly { readonly arm: number; readonly start_s: number; readonly end_s: number }[]
 }
 
 export type Schedule = {

@@ -1,34 +1,109 @@
 // The search for a schedule: a pure function of the problem and of an effort that is counted in states, so that the same input gives the
 // same schedule on every computer.
 
-import { Beam, type Progress, type Step } from './beam.ts'
+import { Beam } from './beam.ts'
 import { Rater } from './bound.ts'
+import { findAny } from './depth_first.ts'
+import type { Progress } from './extend.ts'
 import { type Model, modelOf } from './model.ts'
 import type { PlannedMove, Problem, Schedule } from './problem.ts'
+import type { Step } from './rows.ts'
 import { Hop, States } from './state.ts'
 
-const weights = { pools: 0.3, jobs: 0.1, arms: 0.1, most: 1, next: 0 }
+/** The passes of a search: how states are rated, and the share of the states that are left. */
+const passes = [
+  { weights: { pools: 0.5, jobs: 0.3, arms: 0.3 }, share: 0 },
+  { weights: { pools: 0.5, jobs: 0.3, arms: 0.3 }, share: 0.3 },
+  { weights: { pools: 0.5, jobs: 0, arms: 0.3 }, share: 0.5 },
+  { weights: { pools: 0.5, jobs: 0.3, arms: 0.3 }, share: 1 },
+]
 
-/** The states that a problem of this size is worth. */
-export function defaultBudget(_problem: Problem): number {
-  return 100_000
+/** The bytes that the states of a beam may take. */
+const bytesAtMost = 8 << 20
+
+/** The states that are worth looking at in a problem of this size. */
+export function defaultBudget(problem: Problem): number {
+  const stops = problem.jobs.reduce((sum, { stops }) => sum + stops.length, 0)
+  return variantsOf(problem).length * Math.max(20_000, Math.min(1_500_000, 2000 * stops))
 }
 
+/** Returns the best schedule that was found with so many states; null if no schedule was found. */
 export function findSchedule(problem: Problem, budget: { readonly states: number }): Schedule | null {
   const model = modelOf(problem)
   const bound = boundOf(model)
-  const progress: Progress = { states: 0, budget: budget.states, cost: Number.POSITIVE_INFINITY, steps: null, bound }
-  for (const width of [1, 5, 10, 20, 50]) {
-    if (progress.states >= progress.budget) break
-    new Beam(model, { keepsOrder: true, everything: false }, weights, width).run(progress)
+  const variants = variantsOf(problem)
+  let [best, used] = [null as Found | null, 0]
+  for (const [index, variant] of variants.entries()) {
+    const share = Math.floor((budget.states - used) / (variants.length - index))
+    const found = search(variant.arms === null ? model : modelOf(withArm(problem, variant.arms)), variant.keepsOrder, bound, share)
+    used += found.progress.states
+    if (isBetter(found, best, variant.keepsOrder, problem)) best = found
   }
-  return progress.steps && scheduleOf(model, progress.steps, bound, progress.states)
+  return best?.progress.steps ? scheduleOf(best.model, best.progress.steps, bound, used) : null
+}
+
+type Found = { readonly model: Model; readonly progress: Progress; readonly keepsOrder: boolean }
+
+/** What a part of the search looks for: schedules with one arm or with all, with labware of one kind in order or not. */
+type Variant = { readonly arms: number | null; readonly keepsOrder: boolean }
+
+/** One arm is tried alone, if it reaches everything: a schedule with two arms must never be worse. */
+function variantsOf(problem: Problem): Variant[] {
+  const arms = [...loneArms(problem), null]
+  const kinds = new Set(problem.jobs.map(({ kind }) => kind))
+  const mayOvertake = problem.overtaking !== null && kinds.size < problem.jobs.length
+  return (mayOvertake ? [true, false] : [true]).flatMap((keepsOrder) => arms.map((arms) => ({ arms, keepsOrder })))
+}
+
+/** The arms that reach everything, if there are several arms; of those that are alike the one that is free first. */
+function loneArms(problem: Problem): number[] {
+  if (problem.arms.length < 2) return []
+  const legs = problem.ways.flatMap((way) => way ?? [])
+  const known = new Map<string, number>()
+  for (const arm of problem.arms.keys()) {
+    const seconds = legs.map((leg) => leg.by.find((by) => by.arm === arm)?.seconds)
+    if (seconds.includes(undefined)) continue
+    const twin = known.get(seconds.join())
+    if (twin === undefined || problem.arm_free_s[arm]! < problem.arm_free_s[twin]!) known.set(seconds.join(), arm)
+  }
+  return [...known.values()]
+}
+
+const withArm = (problem: Problem, arm: number): Problem => ({
+  ...problem,
+  ways: problem.ways.map((way) => way?.map((leg) => ({ ...leg, by: leg.by.filter((by) => by.arm === arm) })) ?? null),
+})
+
+/** Labware overtakes only if that shortens the schedule enough. */
+function isBetter({ progress, keepsOrder }: Found, best: Found | null, _: boolean, problem: Problem): boolean {
+  if (best === null || best.progress.steps === null) return progress.steps !== null
+  const share = best.keepsOrder && !keepsOrder ? problem.overtaking! : 0
+  return progress.cost < best.progress.cost * (1 - share)
+}
+
+function search(model: Model, keepsOrder: boolean, bound: number, budget: number): Found {
+  const progress: Progress = { states: 0, budget, cost: Number.POSITIVE_INFINITY, steps: null }
+  const widest = Math.max(1, Math.floor(bytesAtMost / (2 * bytesOf(model))))
+  for (const { weights, share } of passes) {
+    if (progress.states >= budget || isBest(model, progress, bound)) break
+    const beam = new Beam(model, { keepsOrder, everything: false }, weights, share === 0 ? 1 : widest)
+    beam.run(progress, Math.floor((budget - progress.states) * share))
+  }
+  if (progress.steps === null) findAny(model, keepsOrder, passes[0]!.weights, progress)
+  return { model, progress, keepsOrder }
+}
+
+const bytesOf = ({ jobs, places, arms, pools }: Model) => 22 * jobs + 10 * places + 16 * arms + 8 * pools.length + 52
+
+/** A schedule as short as the bound cannot be improved. */
+function isBest({ problem }: Model, { cost, steps }: Progress, bound: number): boolean {
+  return problem.objective === 'makespan' && steps !== null && Math.floor(cost) <= bound
 }
 
 function boundOf(model: Model): number {
   const states = new States(model, 1)
   states.begin(0)
-  const rater = new Rater(states, weights)
+  const rater = new Rater(states, passes[0]!.weights)
   rater.prepare(0)
   return rater.bound()
 }
@@ -46,7 +121,12 @@ function scheduleOf(model: Model, steps: readonly Step[], bound: number, effort:
     hop.option = option
     states.time(0, hop, earliest)
     const stop = option < 0 ? null : states.stop[job]! - model.firstStop[job]!
-    moves.push({ job, stop, from: hop.from, to, start_s: hop.start, end_s: hop.end, arm: hop.legs > 0 ? hop.arm[0]! : -1 })
+    const legs = Array.from({ length: hop.legs }, (_, leg) => ({
+      arm: hop.arm[leg]!,
+      start_s: hop.legStart[leg]!,
+      end_s: hop.legEnd[leg]!,
+    }))
+    moves.push({ job, stop, from: hop.from, to, start_s: hop.start, end_s: hop.end, arm: legs[0]?.arm ?? -1, legs })
     states.apply(0, hop)
   }
   const order = moves.map((_, index) => index).sort((a, b) => moves[a]!.start_s - moves[b]!.start_s || a - b)
