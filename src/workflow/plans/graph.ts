@@ -149,6 +149,11 @@ export class Graph {
     return numbers
   }
 
+  /** Returns the number of the kind: positions of one kind are reached by the same transporters, so that their routes are the same. */
+  kindOf(position: string): number {
+    return this.#node(position).kind
+  }
+
   #node(position: string): Node {
     const node = this.#nodes.get(position)
     if (!node) throw new LabError('not_found', `the topology has no position ${position}`)

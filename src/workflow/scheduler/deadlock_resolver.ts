@@ -1,7 +1,7 @@
 // Finds deadlocks, and resolves each by parking one labware (the victim), or by an unsafe grant where nothing else moves.
 
 import { SmallSet } from '../../kit/small_set.ts'
-import { isFree } from './deadlock_avoidance.ts'
+import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import type { Decision } from './decision_log.ts'
 import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
@@ -19,6 +19,7 @@ export class DeadlockResolver {
   readonly #requests: RequestQueue
   readonly #reservations: Reservations
   readonly #waitForGraph: WaitForGraph
+  readonly #avoidance: DeadlockAvoidance
   readonly #parking: Parking
   readonly #onDecision: OnDecision | undefined
   readonly #suspects = new SmallSet<Claimant>()
@@ -39,12 +40,14 @@ export class DeadlockResolver {
       requests,
       routeGrants,
       reservations,
+      avoidance,
       isHeld,
       onDecision,
     }: {
       requests: RequestQueue
       routeGrants: RouteGrants
       reservations: Reservations
+      avoidance: DeadlockAvoidance
       isHeld: (claimant: Claimant) => boolean
       onDecision: OnDecision | undefined
     },
@@ -53,7 +56,8 @@ export class DeadlockResolver {
     this.#requests = requests
     this.#reservations = reservations
     this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
-    this.#parking = new Parking(occupancy, { requests, routeGrants })
+    this.#avoidance = avoidance
+    this.#parking = new Parking(occupancy, { requests, routeGrants, avoidance })
     this.#onDecision = onDecision
   }
 
@@ -187,10 +191,40 @@ export class DeadlockResolver {
   /** Takes the best step to resolve this deadlock. Returns whether there was one. */
   #resolve(members: ReadonlySet<Claimant>): boolean {
     if (this.#grantBarred(members, ({ claimant }) => claimant.hurries)) return true
-    const victim = this.#victimOf(members)
-    if (victim && this.#parkOf(members, victim)) return true
-    if (this.#grantOneOf(members)) return true
-    return !(victim && this.#isRoomToCome()) && this.#reportStuck(members)
+    return this.#avoidance.urgently(() => {
+      const victim = this.#victimOf(members)
+      if (victim && this.#parkOf(members, victim)) return true
+      if (this.#goOnSafely(members)) return true
+      if (this.#avoidance.isAwaited || this.#mayBecomeSafe(members)) return false
+      if (this.#grantOneOf(members)) return true
+      return !(victim && this.#isRoomToCome()) && this.#reportStuck(members)
+    })
+  }
+
+  /** Takes a step from which all labware can still finish: a grant that was refused only because the check was cut short, or a parking that helps nobody at once. */
+  #goOnSafely(members: ReadonlySet<Claimant>): boolean {
+    for (const { ticket } of members) if (ticket && ticket.unsafe >= 0 && this.#requests.consider(ticket)) return true
+    if (!this.#isAnyExact(members)) return false
+    for (const { ticket, placement } of restingIn(members)) {
+      if (placement.zone.isParking || !isWanted(placement.zone) || !this.#parking.canPark(ticket)) continue
+      if (!this.#parking.nearestPad(ticket.claimant)) continue
+      this.#decided('parked', members, ticket)
+      return this.#parking.park(ticket)
+    }
+    return false
+  }
+
+  /** Whether a grant was refused from which not all could finish, and another claimant may still move, after which it may be safe. */
+  #mayBecomeSafe(members: ReadonlySet<Claimant>): boolean {
+    if (!this.#isAnyExact(members)) return false
+    const holders = [...this.#waitForGraph.holders()]
+    const locked = this.#waitForGraph.locked(holders, doubting)
+    return holders.some((claimant) => !locked.has(claimant))
+  }
+
+  #isAnyExact(members: ReadonlySet<Claimant>): boolean {
+    for (const { ticket } of members) if (ticket && ticket.unsafe >= 0 && this.#avoidance.isExact(ticket)) return true
+    return false
   }
 
   /** Parks the victim, and promises each resource of the cycle to the claimant that waits for it. */

@@ -36,6 +36,8 @@ export class Claimant {
   goal: Resource | null = null
   /** The parking position to which the labware was sent, until it is there. */
   parking: Zone | null = null
+  /** The position where the labware may wait between two stops, because only this thread uses it; null without one. */
+  home: Zone | null = null
   awaits: readonly string[] = []
   /** Whether the thread is paused or waits for a person, so that it does not move by itself. */
   isHeld = false
@@ -245,8 +247,8 @@ export class Ticket implements RequestHandle, Ranked {
 
   /** Cache key: two requests with the same key have the same set of candidates. */
   get wish(): string {
-    const { after = [], alone = false } = this.request
-    this.#wish ??= `${alone} ${this.canPark} ${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
+    const { after = [], alone = false, stays = false } = this.request
+    this.#wish ??= `${alone} ${stays} ${this.canPark} ${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
     return this.#wish
   }
 

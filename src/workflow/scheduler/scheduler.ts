@@ -2,7 +2,7 @@
 // without promises; its only timer is for reservations.
 
 import type { Graph, Hop } from '../plans/graph.ts'
-import { DeadlockAvoidance } from './deadlock_avoidance.ts'
+import { DeadlockAvoidance, type SafetyCounts, type SafetyOptions } from './deadlock_avoidance.ts'
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { DeviceAccess } from './device_access.ts'
 import { Holds } from './holds.ts'
@@ -29,12 +29,14 @@ export class Scheduler {
   readonly transporters: TransporterQueue
   readonly access: DeviceAccess
   readonly holds: Holds
+  /** What the safe-state checks have cost. */
+  readonly safety: Readonly<SafetyCounts>
   readonly #freed = new Signal()
   #sequence = 0
   #isSettling = false
 
   /** `onDecision` is called before each step that resolves a deadlock. Without `ahead` there are no reservations in time. */
-  constructor(graph: Graph, { onDecision, ahead }: { onDecision?: OnDecision; ahead?: Ahead } = {}) {
+  constructor(graph: Graph, { onDecision, ahead, safety }: { onDecision?: OnDecision; ahead?: Ahead; safety?: SafetyOptions } = {}) {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
     this.#reservations = new Reservations(this.#occupancy, ahead, () => this.#settle())
@@ -43,8 +45,10 @@ export class Scheduler {
       isHeldUp: this.#isHeldUp,
       settle: () => this.#settle(),
     })
+    const avoidance = new DeadlockAvoidance(this.#occupancy, safety, () => this.#settle())
+    this.safety = avoidance.counts
     this.#requests = new RequestQueue(this.#occupancy, {
-      avoidance: new DeadlockAvoidance(this.#occupancy),
+      avoidance,
       reservations: this.#reservations,
     })
     this.#routeGrants = new RouteGrants(this.#occupancy, {
@@ -59,6 +63,7 @@ export class Scheduler {
       requests: this.#requests,
       routeGrants: this.#routeGrants,
       reservations: this.#reservations,
+      avoidance,
       isHeld: this.#isHeld,
       onDecision,
     })
