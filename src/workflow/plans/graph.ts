@@ -104,11 +104,6 @@ export class Graph {
     return kind < ride.to.kind ? [...positions, ...ride.to.positions] : [...ride.to.positions, ...positions]
   }
 
-  /** Returns a number that positions share which the same transporters reach. */
-  kindOf(position: string): number {
-    return this.#node(position).kind
-  }
-
   /** Lists the transporters that can carry labware between two positions in one hop, in the order of the document. */
   transportersBetween(from: string, to: string): readonly string[] {
     const { arms } = this.#node(from)
@@ -171,6 +166,11 @@ export class Graph {
       }
     }
     return numbers
+  }
+
+  /** Returns the number of the kind: positions of one kind are reached by the same transporters, so that their routes are the same. */
+  kindOf(position: string): number {
+    return this.#node(position).kind
   }
 
   #node(position: string): Node {

@@ -1,38 +1,83 @@
 // Deadlock avoidance: whether all labware can still finish after a grant, checked before the grant is given (a safe-state check as in the
 // banker's algorithm).
 
+import { type Change, Configurations } from './configuration.ts'
+import { lockedIn, positionOf } from './greedy_safety.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
-
-type Lists = readonly (readonly Resource[])[]
+import { type Configuration, isSafe, type Verdict } from './safety_search.ts'
 
 const nobody: readonly Claimant[] = []
-const nothing: readonly Resource[] = []
+const nothing: readonly Zone[] = []
+
+export type SafetyOptions = {
+  /** The most configurations that one check looks at. */
+  bound?: number
+  /**
+   * Answers whether a configuration is safe where the bound was reached and nobody can move, for example in a worker. Undefined: it cannot be asked, and the
+   * check looks further in the same turn.
+   */
+  decideUnbounded?: (configuration: Configuration) => Promise<boolean> | undefined
+}
+
+/** What the safe-state checks have cost. */
+export type SafetyCounts = {
+  /** The grants and parkings that needed a search or an answer from before. */
+  checks: number
+  searches: number
+  configurations: number
+  /** The searches that the bound ended. */
+  bound_reached: number
+}
+
+const usualBound = 2000
+/** A check looks so many times further where nobody could move without an answer. */
+const further = 100
+/** Beyond this number of kinds of positions, each hand-over position counts as one that others must pass. */
+const mostExamples = 60
+/** The most answers that are kept. */
+const mostAnswers = 2000
 
 export class DeadlockAvoidance {
+  readonly counts: SafetyCounts = { checks: 0, searches: 0, configurations: 0, bound_reached: 0 }
+  /** Whether an answer was asked for that is still to come. */
+  isAwaited = false
   readonly #occupancy: Occupancy
+  readonly #configurations: Configurations
+  readonly #bound: number
+  readonly #decideUnbounded: SafetyOptions['decideUnbounded']
+  readonly #answered: () => void
   /** For each island, the parking positions from which every position can be reached and that block no route. */
   readonly #parkingZones = new Map<number, Zone[]>()
-
+  /** For each island, what keeps a free parking position from being enough. */
+  readonly #exceptions = new Map<number, { corridors: readonly Zone[]; wide: readonly DeviceSites[] }>()
   /** Results since the last change, by cache key. */
   readonly #known = new Map<string, readonly Claimant[]>()
+  /** The answers about configurations. */
+  readonly #answers = new Map<string, Verdict>()
+  readonly #asked = new Set<string>()
   #seen = -1
+  /** Whether a check is worth more effort, because nobody can move without an answer. */
+  #isUrgent = false
 
-  constructor(occupancy: Occupancy) {
+  /** `answered` is called when an answer has come from `decideUnbounded`. */
+  constructor(occupancy: Occupancy, { bound = usualBound, decideUnbounded }: SafetyOptions = {}, answered = () => {}) {
     this.#occupancy = occupancy
+    this.#configurations = new Configurations(occupancy)
+    this.#bound = bound
+    this.#decideUnbounded = decideUnbounded
+    this.#answered = answered
     const { graph } = occupancy
     for (const zone of occupancy.parking) {
       const { name } = zone.positions[0]!
-      if (zone.isHandOver || !graph.reachesAll(name)) continue
+      if (!graph.reachesAll(name)) continue
       const island = graph.islandOf(name)
+      if (zone.isHandOver && corridorsOf(occupancy, island).includes(zone)) continue
       this.#parkingZones.set(island, [...(this.#parkingZones.get(island) ?? []), zone])
     }
   }
 
-  /**
-   * Returns the claimants that can finish now but could not after this grant; none if the grant is safe. Two safe cases are cheap to detect: a free
-   * parking position is within reach, because parking one labware breaks any cycle; or a claimant can finish while all others stand still.
-   */
+  /** Returns the claimants that can finish now but could not after this grant; none if the grant is safe. */
   trapped(ticket: Ticket, resource: Resource): readonly Claimant[] {
     const { placement, holds, reserved } = ticket.claimant
     if (placement || holds.size > 0 || reserved.size > 0) return this.#trapped(ticket, resource)
@@ -50,199 +95,186 @@ export class DeadlockAvoidance {
   }
 
   #trapped(ticket: Ticket, resource: Resource): readonly Claimant[] {
-    const restsOnPad = ticket.later.length === 0 && !(resource instanceof DeviceSites) && resource.isParking
-    if (ticket.later.length === 0 && !restsOnPad) return nobody
-    if (resource.promisedTo === ticket.claimant || isThere(ticket.claimant, resource) || this.#leavesRoom(resource)) return nobody
-    if (!restsOnPad && ticket.later.every((resources) => resources.some((next) => !next.isClosedTo(ticket.claimant, ticket.inputs))))
-      return nobody
+    const { claimant, inputs, request } = ticket
+    if (request.stands) return nobody
+    const ahead = request.after?.length ?? 0
+    const isPad = !(resource instanceof DeviceSites) && resource.isParking
+    const staysThere = ahead === 0 && request.stays === true && !(resource instanceof DeviceSites) && !isStorage(resource)
+    if (ahead === 0 && !isPad && !staysThere) return nobody
+    if (isThere(claimant, resource) && !staysThere) return nobody
     const island = this.#occupancy.graph.islandOf(positionOf(resource))
-    const locked = lockedIn(this.#occupancy, island, ticket, resource)
+    if (!staysThere && this.#leavesRoom(resource, island)) return nobody
+    // The labware can go all the way while the others stand still, and is gone then.
+    if (ahead > 0 && !request.stays && ticket.later.every((resources) => resources.some((next) => !next.isClosedTo(claimant, inputs))))
+      return nobody
+    const verdict = this.#verdict(island, { ticket, resource, isStop: true })
+    if (verdict === 'safe') return nobody
+    if (verdict === undefined && resource.promisedTo === claimant) return nobody
+    return verdict ? this.#trappedFor(ticket, resource, island) : this.#newlyTrapped(ticket, resource, island)
+  }
+
+  /**
+   * Whether a parking position stays free from which every place can be reached, and that is enough. It is enough if each claimant waits for one
+   * other at the most: then the claimants that wait form chains and rings. A chain ends at one that can go on. A ring is turned with the one free
+   * position: one member goes there, the others go on one after the other, and then it goes on too and leaves the position free again. So each
+   * claimant comes to its next stop, again and again. In a pool it may wait for the occupant of any one device. Islands do not concern each other.
+   * It may wait for two if labware stands at two sites of one device, or rests where others must pass: then a search has to answer.
+   */
+  #leavesRoom(resource: Resource, island: number): boolean {
+    const { graph } = this.#occupancy
+    const position = positionOf(resource)
+    const near = this.#parkingZones.get(island) ?? nothing
+    if (!near.some((zone) => zone !== resource && isFree(zone) && graph.hops(zone.positions[0]!.name, position) !== undefined)) return false
+    const { corridors, wide } = this.#exceptionsOn(island)
+    return !corridors.some(isRestedIn) && !wide.some(({ zones }) => zones.filter(isRestedIn).length > 1)
+  }
+
+  #exceptionsOn(island: number): { corridors: readonly Zone[]; wide: readonly DeviceSites[] } {
+    let exceptions = this.#exceptions.get(island)
+    if (!exceptions) {
+      const { graph } = this.#occupancy
+      const devices = [...graph.devices].map((name) => this.#occupancy.device(name))
+      const wide = devices.filter((device) => device.zones.length > 1 && graph.islandOf(positionOf(device)) === island)
+      exceptions = { corridors: corridorsOf(this.#occupancy, island), wide }
+      this.#exceptions.set(island, exceptions)
+    }
+    return exceptions
+  }
+
+  /** Whether the state stays safe if the labware goes to the parking position, from where it will repeat its request. */
+  mayPark(ticket: Ticket, zone: Zone): boolean {
+    const island = this.#occupancy.graph.islandOf(positionOf(zone))
+    if (this.#leavesRoom(zone, island)) return true
+    const verdict = this.#verdict(island, { ticket, resource: zone, isStop: false })
+    return verdict === undefined || verdict === 'safe'
+  }
+
+  /** Runs checks that are worth more effort than usual, because nobody can move without an answer. */
+  urgently<Value>(run: () => Value): Value {
+    this.#isUrgent = true
+    this.isAwaited = false
+    this.#known.clear()
+    try {
+      return run()
+    } finally {
+      this.#isUrgent = false
+    }
+  }
+
+  /** Whether the refusal of the ticket comes from a search, so that all labware can finish if the grant waits. */
+  isExact(ticket: Ticket): boolean {
+    const resource = ticket.resources[ticket.unsafe]
+    if (!resource) return false
+    const island = this.#occupancy.graph.islandOf(positionOf(resource))
+    return this.#verdict(island, { ticket, resource, isStop: true }) !== undefined
+  }
+
+  /** Returns whether the state after a change is safe; undefined if a search cannot tell, because the present state is not safe or labware needs other labware. */
+  #verdict(island: number, change: Change): Verdict | undefined {
+    const configuration = this.#configurations.after(island, change)
+    if (!configuration) return undefined
+    this.counts.checks++
+    const verdict = this.#answer(configuration)
+    if (verdict === 'safe') return 'safe'
+    const present = this.#configurations.after(island)
+    if (!present || this.#answer(present) === 'unsafe') return undefined
+    return verdict
+  }
+
+  #answer(configuration: Configuration): Verdict {
+    const key = keyOf(configuration)
+    const known = this.#answers.get(key)
+    if (known && (known !== 'unknown' || !this.#isUrgent)) return known
+    const verdict = known ? this.#lookFurther(configuration, key) : this.#search(configuration, this.#bound)
+    if (this.#answers.size >= mostAnswers) this.#answers.delete(this.#answers.keys().next().value!)
+    this.#answers.set(key, verdict)
+    return verdict === 'unknown' && this.#isUrgent && !known ? this.#answer(configuration) : verdict
+  }
+
+  #search(configuration: Configuration, bound: number): Verdict {
+    const { verdict, looked } = isSafe(configuration, bound)
+    this.counts.searches++
+    this.counts.configurations += looked
+    if (verdict === 'unknown') this.counts.bound_reached++
+    return verdict
+  }
+
+  #lookFurther(configuration: Configuration, key: string): Verdict {
+    if (this.#asked.has(key)) this.isAwaited = true
+    if (this.#asked.has(key)) return 'unknown'
+    const answer = this.#decideUnbounded?.(configuration)
+    if (!answer) return this.#search(configuration, this.#bound * further)
+    this.isAwaited = true
+    this.#asked.add(key)
+    const done = (verdict: Verdict) => {
+      this.#asked.delete(key)
+      this.#answers.set(key, verdict)
+      this.#occupancy.version++
+      this.#answered()
+    }
+    answer.then(
+      (isSafe) => done(isSafe ? 'safe' : 'unsafe'),
+      () => done(this.#search(configuration, this.#bound * further)),
+    )
+    return 'unknown'
+  }
+
+  /** Names the claimants that a refused grant would trap. */
+  #trappedFor(ticket: Ticket, resource: Resource, island: number): readonly Claimant[] {
+    const trapped = lockedIn(this.#occupancy, island, { ticket, resource })
+    trapped.delete(ticket.claimant)
+    return trapped.size > 0 ? [...trapped] : [ticket.claimant]
+  }
+
+  /** Returns the claimants that cannot finish after the grant, without those that cannot finish now either. */
+  #newlyTrapped(ticket: Ticket, resource: Resource, island: number): readonly Claimant[] {
+    const locked = lockedIn(this.#occupancy, island, { ticket, resource })
     if (locked.size === 0) return nobody
     for (const claimant of lockedIn(this.#occupancy, island)) locked.delete(claimant)
     if (locked.size === 0) return nobody
     locked.delete(ticket.claimant)
     return [...locked]
   }
-
-  #leavesRoom(resource: Resource): boolean {
-    const { graph } = this.#occupancy
-    const position = positionOf(resource)
-    const near = this.#parkingZones.get(graph.islandOf(position)) ?? []
-    return near.some((zone) => zone !== resource && isFree(zone) && graph.hops(zone.positions[0]!.name, position) !== undefined)
-  }
 }
 
-export function isFree({ placement, reservedFor }: Zone): boolean {
-  return !placement && !reservedFor
+/** Lists the zones of an island that lie on a shortest way between two others. */
+function corridorsOf(occupancy: Occupancy, island: number): readonly Zone[] {
+  const { graph } = occupancy
+  const examples = new Map<number, string[]>()
+  for (const name of graph.positions.keys()) {
+    if (graph.islandOf(name) !== island) continue
+    const alike = examples.get(graph.kindOf(name)) ?? []
+    if (alike.length < 2) examples.set(graph.kindOf(name), [...alike, name])
+  }
+  const names = [...examples.values()].flat()
+  if (names.length > mostExamples) return [...occupancy.zones()].filter(({ isHandOver }) => isHandOver)
+  const corridors = new Set<Zone>()
+  for (const from of names)
+    for (const to of names) for (const hop of graph.route(from, to)?.slice(0, -1) ?? []) corridors.add(occupancy.zone(hop.to))
+  return [...corridors]
 }
 
 function isThere({ placement }: Claimant, resource: Resource): boolean {
   return placement !== undefined && (placement.zone === resource || placement.zone.device === resource)
 }
 
-/**
- * Repeatedly removes each claimant that can finish while the others stand still. If none can, parks one that others wait for, and goes on. Returns
- * the claimants that remain.
- */
-function lockedIn(occupancy: Occupancy, island: number, requester?: Ticket, resource?: Resource): Set<Claimant> {
-  const board = new Board(occupancy, island)
-  if (requester && resource) board.set(requester.claimant, [resource])
-  const left = new Set(board.claimants)
-  const lists = new Map([...left].map((claimant) => [claimant, listsOf(claimant, requester)]))
-  const parked = new Set<Claimant>()
-  do {
-    for (let size = -1; size !== left.size; ) {
-      size = left.size
-      for (const claimant of left) {
-        if (!canGetThrough(claimant, lists.get(claimant)!, board)) continue
-        board.set(claimant, [])
-        left.delete(claimant)
-      }
-    }
-  } while (left.size > 0 && makeRoom(left, lists, parked, board, occupancy))
-  if (left.size < 2 || !isEachAlone(occupancy, requester)) return left
-  const behind = leftBehind(new Board(occupancy, island), lists, requester, resource)
-  return behind.size < left.size ? behind : left
+function isStorage({ positions }: Zone): boolean {
+  return positions[0]!.storage
 }
 
-/** Whether no claimant needs other labware, which may need the very positions that the claimants free for each other. */
-function isEachAlone({ claimants }: Occupancy, requester?: Ticket): boolean {
-  if (requester && !requester.request.alone) return false
-  for (const { ticket, last, placements } of claimants.values()) if (placements.size > 0 && !(ticket ?? last)?.request.alone) return false
-  return true
+export function isFree({ placement, reservedFor }: Zone): boolean {
+  return !placement && !reservedFor
 }
 
-/** Lets each claimant advance one resource at a time, instead of all the way at once. Returns the claimants that do not finish. */
-function leftBehind(board: Board, lists: ReadonlyMap<Claimant, Lists | undefined>, requester?: Ticket, resource?: Resource): Set<Claimant> {
-  if (requester && resource) board.set(requester.claimant, [resource])
-  const at = new Map([...lists.keys()].map((claimant) => [claimant, 0]))
-  const goOn = (claimant: Claimant): boolean => {
-    const next = lists.get(claimant)?.[at.get(claimant)!]
-    const inputs = claimant.ticket?.inputs ?? claimant.last?.inputs ?? []
-    const free = next?.find((resource) => board.isFreeFor(claimant, resource, inputs))
-    if (!free) return false
-    const done = at.get(claimant)! + 1
-    const isThrough = done === lists.get(claimant)!.length
-    board.set(claimant, isThrough ? [] : [free])
-    if (isThrough) at.delete(claimant)
-    else at.set(claimant, done)
-    return true
-  }
-  for (let isMoving = true; isMoving; ) {
-    isMoving = false
-    for (const claimant of [...at.keys()]) if (goOn(claimant)) isMoving = true
-  }
-  return new Set(at.keys())
+/** Whether labware rests in the zone or will come there, and not only to pass. */
+function isRestedIn({ placement, reservedFor, isPassage }: Zone): boolean {
+  return (placement !== null && placement.routeGrant === null) || (reservedFor !== null && !isPassage)
 }
 
-/** Returns the resources that a claimant still needs, one list per action; undefined for one that needs nothing and stays where it is. */
-function listsOf(claimant: Claimant, requester?: Ticket): Lists | undefined {
-  const { ticket, last } = claimant
-  if (requester && claimant === requester.claimant) return requester.later.length > 0 ? requester.later : undefined
-  if (ticket?.isIdle) return ticket.later.length > 0 ? ticket.later : undefined
-  return ticket ? [ticket.resources, ...ticket.later] : (last?.later ?? [])
-}
-
-function canGetThrough(claimant: Claimant, lists: Lists | undefined, board: Board): boolean {
-  if (!lists) return false
-  const inputs = claimant.ticket?.inputs ?? claimant.last?.inputs ?? []
-  return lists.every((resources) => resources.some((resource) => board.isFreeFor(claimant, resource, inputs)))
-}
-
-function makeRoom(
-  left: ReadonlySet<Claimant>,
-  lists: ReadonlyMap<Claimant, Lists | undefined>,
-  parked: Set<Claimant>,
-  board: Board,
-  { parking, graph }: Occupancy,
-): boolean {
-  const wanted = new Set<Resource>()
-  for (const claimant of left) for (const resource of lists.get(claimant)?.[0] ?? []) wanted.add(resource)
-  for (const claimant of left) {
-    const { placement } = claimant
-    if (!placement || parked.has(claimant) || !(claimant.ticket ?? claimant.last)?.canPark || !board.standsIn(claimant, wanted)) continue
-    const parkingZone = parking.find(
-      (zone) => !zone.isHandOver && board.isEmpty(zone) && graph.hops(placement.position, zone.positions[0]!.name) !== undefined,
-    )
-    if (!parkingZone) continue
-    board.set(claimant, [parkingZone])
-    parked.add(claimant)
-    return true
-  }
-  return false
-}
-
-/** The occupancy of an island after all present grants are used. The check runs on this state. */
-class Board {
-  readonly #takes = new Map<Claimant, readonly Resource[]>()
-  readonly #takers = new Map<Resource, Claimant[]>()
-
-  constructor({ claimants, graph }: Occupancy, island: number) {
-    const isHere = (resource: Resource) => graph.islandOf(positionOf(resource)) === island
-    for (const claimant of claimants.values()) {
-      const here = resourcesOf(claimant, isHere)
-      if (here.length > 0) this.set(claimant, here)
-    }
-  }
-
-  get claimants(): Iterable<Claimant> {
-    return this.#takes.keys()
-  }
-
-  set(claimant: Claimant, resources: readonly Resource[]): void {
-    for (const resource of this.#takes.get(claimant) ?? [])
-      this.#takers.set(
-        resource,
-        this.#takersOf(resource).filter((other) => other !== claimant),
-      )
-    this.#takes.set(claimant, resources)
-    for (const resource of resources) this.#takers.set(resource, [...this.#takersOf(resource), claimant])
-  }
-
-  #takersOf(resource: Resource): readonly Claimant[] {
-    return this.#takers.get(resource) ?? nobody
-  }
-
-  isFreeFor(claimant: Claimant, resource: Resource, inputs: readonly string[]): boolean {
-    const isForeign = (other: Claimant) => other !== claimant && !(other.placement && inputs.includes(other.placement.labware_id))
-    const isBlocked = (zone: Zone) =>
-      this.#takersOf(zone).some(isForeign) || (zone.placement?.claimant === null && !inputs.includes(zone.placement.labware_id))
-    if (resource instanceof DeviceSites) return !this.#takersOf(resource).some(isForeign) && !resource.zones.some(isBlocked)
-    return !isBlocked(resource) && !(resource.device && this.#takersOf(resource.device).some(isForeign))
-  }
-
-  isEmpty(zone: Zone): boolean {
-    return this.#takersOf(zone).length === 0 && zone.placement?.claimant !== null
-  }
-
-  standsIn(claimant: Claimant, resources: ReadonlySet<Resource>): boolean {
-    return (this.#takes.get(claimant) ?? []).some(
-      (resource) => resources.has(resource) || (!(resource instanceof DeviceSites) && resource.device && resources.has(resource.device)),
-    )
-  }
-}
-
-function positionOf(resource: Resource): string {
-  return resource instanceof DeviceSites ? resource.doors[0]! : resource.positions[0]!.name
-}
-
-/** Returns the resources of a claimant on the island. It may have some on several islands after its labware was carried by hand. */
-function resourcesOf(claimant: Claimant, isHere: (resource: Resource) => boolean): readonly Resource[] {
-  const { placement, holds, goal, reserved } = claimant
-  // Most threads of a large run have not begun, and have nothing.
-  if (!placement && !goal && holds.size === 0 && reserved.size === 0) return nothing
-  const resources: Resource[] = standingOf(claimant).filter(isHere)
-  if (resources.length === 0 && placement && isHere(placement.zone)) resources.push(placement.zone)
-  for (const device of holds) if (isHere(device)) resources.push(device)
-  return resources
-}
-
-function standingOf({ reserved, goal, placements }: Claimant): readonly Resource[] {
-  const coming = reserved.size > 0 ? reserved.filter(isNoPassage) : nothing
-  if (coming.length > 0) return coming
-  return goal ? [goal] : [...placements].map(({ zone }) => zone)
-}
-
-function isNoPassage({ isPassage }: Zone): boolean {
-  return !isPassage
+/** Two configurations with the same key are the same. */
+function keyOf({ kinds, kindCount, ways, conflicts, blocked, parking, travellers }: Configuration): string {
+  const rest = travellers.map(
+    ({ at, stops, stays, canPark, isIdle, home }) => `${at}:${stops.join(';')}:${+stays}${+canPark}${+isIdle}${home}`,
+  )
+  return `${rest.join('|')}|${blocked}|${parking}|${kinds}|${kindCount}|${conflicts.join(';')}|${ways.map((passed) => passed.join(';')).join('/')}`
 }

@@ -2,7 +2,7 @@
 
 import { SmallSet } from '../../kit/small_set.ts'
 import type { Advice } from './advice.ts'
-import { isFree } from './deadlock_avoidance.ts'
+import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import type { Decision } from './decision_log.ts'
 import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
@@ -20,6 +20,7 @@ export class DeadlockResolver {
   readonly #requests: RequestQueue
   readonly #reservations: Reservations
   readonly #waitForGraph: WaitForGraph
+  readonly #avoidance: DeadlockAvoidance
   readonly #parking: Parking
   readonly #advice: Advice
   readonly #onDecision: OnDecision | undefined
@@ -42,6 +43,7 @@ export class DeadlockResolver {
       routeGrants,
       parking,
       reservations,
+      avoidance,
       isHeld,
       advice,
       onDecision,
@@ -50,6 +52,7 @@ export class DeadlockResolver {
       routeGrants: RouteGrants
       parking: Parking
       reservations: Reservations
+      avoidance: DeadlockAvoidance
       isHeld: (claimant: Claimant) => boolean
       advice: Advice
       onDecision: OnDecision | undefined
@@ -61,6 +64,7 @@ export class DeadlockResolver {
     this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
     this.#parking = parking
     this.#advice = advice
+    this.#avoidance = avoidance
     this.#onDecision = onDecision
   }
 
@@ -199,10 +203,40 @@ export class DeadlockResolver {
       return true
     }
     if (this.#grantBarred(members, ({ claimant }) => claimant.hurries)) return true
-    const victim = this.#victimOf(members)
-    if (victim && this.#parkOf(members, victim)) return true
-    if (this.#grantOneOf(members)) return true
-    return !(victim && this.#isRoomToCome()) && this.#reportStuck(members)
+    return this.#avoidance.urgently(() => {
+      const victim = this.#victimOf(members)
+      if (victim && this.#parkOf(members, victim)) return true
+      if (this.#goOnSafely(members)) return true
+      if (this.#avoidance.isAwaited || this.#mayBecomeSafe(members)) return false
+      if (this.#grantOneOf(members)) return true
+      return !(victim && this.#isRoomToCome()) && this.#reportStuck(members)
+    })
+  }
+
+  /** Takes a step from which all labware can still finish: a grant that was refused only because the check was cut short, or a parking that helps nobody at once. */
+  #goOnSafely(members: ReadonlySet<Claimant>): boolean {
+    for (const { ticket } of members) if (ticket && ticket.unsafe >= 0 && this.#requests.consider(ticket)) return true
+    if (!this.#isAnyExact(members)) return false
+    for (const { ticket, placement } of restingIn(members)) {
+      if (placement.zone.isParking || !isWanted(placement.zone) || !this.#parking.canPark(ticket)) continue
+      if (!this.#parking.nearestPad(ticket.claimant)) continue
+      this.#decided('parked', members, ticket)
+      return this.#parking.park(ticket)
+    }
+    return false
+  }
+
+  /** Whether a grant was refused from which not all could finish, and another claimant may still move, after which it may be safe. */
+  #mayBecomeSafe(members: ReadonlySet<Claimant>): boolean {
+    if (!this.#isAnyExact(members)) return false
+    const holders = [...this.#waitForGraph.holders()]
+    const locked = this.#waitForGraph.locked(holders, doubting)
+    return holders.some((claimant) => !locked.has(claimant))
+  }
+
+  #isAnyExact(members: ReadonlySet<Claimant>): boolean {
+    for (const { ticket } of members) if (ticket && ticket.unsafe >= 0 && this.#avoidance.isExact(ticket)) return true
+    return false
   }
 
   /** Parks the victim, and promises each resource of the cycle to the claimant that waits for it. */

@@ -256,8 +256,8 @@ export class Ticket implements RequestHandle, Ranked {
 
   /** Cache key: two requests with the same key have the same set of candidates. */
   get wish(): string {
-    const { after = [], alone = false } = this.request
-    this.#wish ??= `${alone} ${this.canPark} ${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
+    const { after = [], alone = false, stays = false } = this.request
+    this.#wish ??= `${alone} ${stays} ${this.canPark} ${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
     return this.#wish
   }
 

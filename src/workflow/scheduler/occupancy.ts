@@ -56,6 +56,11 @@ export class Occupancy {
     }
   }
 
+  /** Lists the zones; those of several positions more than once. */
+  zones(): Iterable<Zone> {
+    return this.#zones.values()
+  }
+
   zone(position: string): Zone {
     const zone = this.#zones.get(position)
     if (!zone) throw new LabError('not_found', `the topology has no position ${position}`)

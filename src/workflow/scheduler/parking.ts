@@ -1,6 +1,6 @@
 // Decides which labware may be parked out of the way, and where.
 
-import { isFree } from './deadlock_avoidance.ts'
+import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import type { Claimant, Placement, RouteGrant, Ticket, Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { RequestQueue } from './request_queue.ts'
@@ -13,13 +13,18 @@ export class Parking {
   readonly #occupancy: Occupancy
   readonly #requests: RequestQueue
   readonly #routeGrants: RouteGrants
+  readonly #avoidance: DeadlockAvoidance
   /** For each position, the parking positions within reach, the nearest first. */
   readonly #parkingFrom = new Map<string, readonly Zone[]>()
 
-  constructor(occupancy: Occupancy, { requests, routeGrants }: { requests: RequestQueue; routeGrants: RouteGrants }) {
+  constructor(
+    occupancy: Occupancy,
+    { requests, routeGrants, avoidance }: { requests: RequestQueue; routeGrants: RouteGrants; avoidance: DeadlockAvoidance },
+  ) {
     this.#occupancy = occupancy
     this.#requests = requests
     this.#routeGrants = routeGrants
+    this.#avoidance = avoidance
   }
 
   /** Whether the labware may be parked. Not out of a device that another thread holds, which may be at work. */
@@ -29,7 +34,7 @@ export class Parking {
     return ticket.canPark && ticket.parked < parksOfOne + this.#occupancy.parking.length
   }
 
-  /** Sends the labware to the nearest free parking position. Returns whether there is one. */
+  /** Sends the labware to the nearest free parking position from where all labware can still finish. Returns whether there is one. */
   park(ticket: Ticket): boolean {
     const parkingZone = this.nearestPad(ticket.claimant)
     if (parkingZone) this.#requests.park(ticket, parkingZone)
@@ -38,19 +43,23 @@ export class Parking {
 
   /** Sends the labware to a position where it may wait. Returns whether that is free. */
   parkAt(ticket: Ticket, zone: Zone): boolean {
-    const isOpen = isFree(zone) && ticket.claimant.placement?.zone !== zone
+    const isOpen = isFree(zone) && this.#avoidance.mayPark(ticket, zone) && ticket.claimant.placement?.zone !== zone
     if (isOpen) this.#requests.park(ticket, zone)
     return isOpen
   }
 
-  /** Returns the own start of the labware if that is free, else the nearest free parking position whose route no held thread cuts off. A hand-over position counts only if others can go around it. */
-  nearestPad({ placement, home }: Claimant): Zone | undefined {
+  /**
+   * Returns the own start of the labware if that is free, else the nearest free parking position: no held thread cuts off the route, and all labware can
+   * still finish from there. A hand-over position counts only if others can go around it.
+   */
+  nearestPad({ placement, ticket, home }: Claimant): Zone | undefined {
     if (!placement) return undefined
     const near = this.parkingNear(placement.position)
     const isHome = home && home !== placement.zone && !near.includes(home) && isUnwanted(home) && this.#reaches(placement, home)
     return (isHome ? [home, ...near] : near).find(
       (parkingZone) =>
         isFree(parkingZone) &&
+        (!ticket || this.#avoidance.mayPark(ticket, parkingZone)) &&
         !(parkingZone.isHandOver && this.#isNeeded(parkingZone)) &&
         !this.#routeGrants.isCutOff(placement, parkingZone.positions[0]!.name),
     )

@@ -19,6 +19,10 @@ export type Request = {
   after?: readonly (readonly Candidate[])[]
   /** Whether neither this action nor a later one needs other labware, so that the labware leaves each resource as soon as the next is free. */
   alone?: boolean
+  /** Whether the labware stays at its last place when the thread ends; otherwise it leaves the deck there. */
+  stays?: boolean
+  /** Whether the labware is at the requested position already, though not yet on the deck: the grant changes nothing, and is never refused as unsafe. */
+  stands?: boolean
   /** How long the thread will use a granted device. */
   use?: Use
   /** How much later the run ends if the labware waits, by the work that it has left: see `threads/urgency.ts`. In seconds. */

@@ -4,7 +4,7 @@
 import type { Graph, Hop } from '../plans/graph.ts'
 import { Advice, type Visit } from './advice.ts'
 import { Buffering } from './buffering.ts'
-import { DeadlockAvoidance } from './deadlock_avoidance.ts'
+import { DeadlockAvoidance, type SafetyCounts, type SafetyOptions } from './deadlock_avoidance.ts'
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { DeviceAccess } from './device_access.ts'
 import { Holds } from './holds.ts'
@@ -35,12 +35,14 @@ export class Scheduler {
   readonly transporters: TransporterQueue
   readonly access: DeviceAccess
   readonly holds: Holds
+  /** What the safe-state checks have cost. */
+  readonly safety: Readonly<SafetyCounts>
   readonly #freed = new Signal()
   #sequence = 0
   #isSettling = false
 
   /** `onDecision` is called before each step that resolves a deadlock. Without `ahead` there are no reservations in time. */
-  constructor(graph: Graph, { onDecision, ahead }: { onDecision?: OnDecision; ahead?: Ahead } = {}) {
+  constructor(graph: Graph, { onDecision, ahead, safety }: { onDecision?: OnDecision; ahead?: Ahead; safety?: SafetyOptions } = {}) {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
     this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice }, () => this.#settle())
@@ -49,8 +51,10 @@ export class Scheduler {
       isHeldUp: this.#isHeldUp,
       settle: () => this.#settle(),
     })
+    const avoidance = new DeadlockAvoidance(this.#occupancy, safety, () => this.#settle())
+    this.safety = avoidance.counts
     this.#requests = new RequestQueue(this.#occupancy, {
-      avoidance: new DeadlockAvoidance(this.#occupancy),
+      avoidance,
       reservations: this.#reservations,
     })
     this.#routeGrants = new RouteGrants(this.#occupancy, {
@@ -61,13 +65,14 @@ export class Scheduler {
       },
     })
     this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
-    const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants })
+    const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants, avoidance })
     this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations, advice: this.advice })
     this.#deadlocks = new DeadlockResolver(this.#occupancy, {
       requests: this.#requests,
       routeGrants: this.#routeGrants,
       parking,
       reservations: this.#reservations,
+      avoidance,
       isHeld: this.#isHeld,
       advice: this.advice,
       onDecision,

@@ -69,9 +69,14 @@ async function begin(thread: LabwareThread): Promise<void> {
   // The labware already stands on the deck: the thread was restored after a restart.
   if (environment.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
   const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
-  // Labware in a storage blocks nobody until it is taken out, so it stays there while others could not get past it.
-  const after = isStorage(thread, thread.state.starts_at) ? placesOnItsWay(thread) : []
-  const wish = { what: thread.state.starts_at, candidates: positions([thread.state.starts_at]), after, priority: isByHand ? 0 : 1 } as const
+  const wish = {
+    what: thread.state.starts_at,
+    candidates: positions([thread.state.starts_at]),
+    // Labware blocks nobody until it comes onto the deck, so it does not come while others could not get past it.
+    after: placesOnItsWay(thread),
+    stands: mode === 'REUSE_EXISTING' && !isStorage(thread, thread.state.starts_at),
+    priority: isByHand ? 0 : 1,
+  } as const
   const { position } = isWaitingByHand(thread)
     ? { position: thread.state.starts_at }
     : ((await thread.control.pausable(() => request(thread, wish))) as { position: string })

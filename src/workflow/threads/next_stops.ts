@@ -53,8 +53,8 @@ export function tipsUsed({ action }: ActionPlan, labware: string): number {
   return 'tips' in action ? (action.tips[labware] ?? 0) : 0
 }
 
-/** The most upcoming stops that are looked at: further ones cost time and change the plan little. */
-const farthest = 6
+/** The most upcoming stops that are looked at. Labware with more of them counts as if it left the deck after the last of these. */
+const farthest = 40
 
 /** Lists the candidates of each stop after the current step, as far as they are known. */
 export function placesAhead(thread: Traveller): (readonly Candidate[])[] {

@@ -12,7 +12,7 @@ import { ride } from './hop.ts'
 
 type Answer = { granted: Candidate | undefined } | { position: string; again: Again } | { stuck: string }
 
-export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'urgency_s' | 'keeps'> & {
+export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'urgency_s' | 'keeps' | 'stands'> & {
   what: string
   /** See `Request`; read again each time `guests` tells. */
   inputs?(): readonly string[]
@@ -58,6 +58,8 @@ class Asking implements Request {
   readonly thread_id: string
   readonly priority: 0 | 1
   readonly alone: boolean
+  readonly stays: boolean
+  readonly stands: boolean
   readonly candidates: Request['candidates']
   readonly after: Request['after']
   readonly use: Request['use']
@@ -75,10 +77,12 @@ class Asking implements Request {
   #unwatch: (() => void) | undefined
 
   constructor(thread: LabwareThread, wanted: ThreadRequest) {
-    const { candidates, after, use, urgency_s = 0, keeps, inputs, priority = 1, mayPark = true } = wanted
+    const { candidates, after, use, urgency_s = 0, keeps, inputs, priority = 1, mayPark = true, stands = false } = wanted
     this.thread_id = thread.thread_id
     this.priority = priority
     this.alone = thread.execution.workflow.isAlone
+    this.stays = staysAtEnd(thread)
+    this.stands = stands
     this.candidates = candidates
     this.after = after
     this.use = use
@@ -210,7 +214,7 @@ export async function idle<Value>(
       }
       const out = isParkable(thread) ? { park } : {}
       asked = thread.environment.scheduler.request(
-        { thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out },
+        { thread_id: thread.thread_id, priority: 1, candidates: [], alone: thread.execution.workflow.isAlone, granted: () => {}, ...out },
         again,
       )
       return () => {
@@ -295,6 +299,10 @@ export function mustLead({ thread_id, labware, environment }: LabwareThread, wha
 
 async function park(thread: LabwareThread, position: string): Promise<void> {
   if (await goTo(thread, position, true)) thread.setLabware({ state: 'PARKED' })
+}
+
+function staysAtEnd({ plan }: LabwareThread): boolean {
+  return plan.template.end.mode === 'LEAVE_IN_PLACE'
 }
 
 function isParkable({ plan, labware, environment }: LabwareThread): boolean {

@@ -1,0 +1,157 @@
+// The hops that are possible in a state.
+
+import type { Model } from './model.ts'
+import type { Hop, States } from './state.ts'
+
+export type Rules = {
+  /** Labware of one kind does not overtake. */
+  readonly keepsOrder: boolean
+  /** Every hop that is possible, also those that are hardly ever good: for the search that looks for any schedule at all. */
+  readonly everything: boolean
+}
+
+/** Calls back for each hop from a state, with the job, the place and the option (-1 for a buffer) written into `hop`; the callback returns whether the hop is possible. */
+export class Hops {
+  readonly #states: States
+  readonly #rules: Rules
+  /** Of each place: the labware whose next stop it may be. */
+  readonly #wanted: Int32Array
+
+  constructor(states: States, rules: Rules) {
+    this.#states = states
+    this.#rules = rules
+    this.#wanted = new Int32Array(states.model.places)
+  }
+
+  each(slot: number, hop: Hop, visit: () => boolean): void {
+    const { jobs, firstStop } = this.#states.model
+    this.#readWanted(slot)
+    for (let job = 0; job < jobs; job++) {
+      const next = this.#states.stop[slot * jobs + job]!
+      if (next === firstStop[job + 1]! - 1) continue
+      hop.job = job
+      hop.from = this.#states.at[slot * jobs + job]!
+      const canGoOn = this.#toStop(slot, next, hop, visit)
+      if (this.#mayWait(hop, canGoOn)) this.#toBuffers(slot, hop, visit)
+    }
+  }
+
+  #readWanted(slot: number): void {
+    const { jobs, firstStop, firstOption, optionPlace } = this.#states.model
+    this.#wanted.fill(0)
+    for (let job = 0; job < jobs; job++) {
+      const next = this.#states.stop[slot * jobs + job]!
+      if (next === firstStop[job + 1]! - 1) continue
+      for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) this.#wanted[optionPlace[index]!]!++
+    }
+  }
+
+  #toStop(slot: number, next: number, hop: Hop, visit: () => boolean): boolean {
+    const { model, holder } = this.#states
+    const { firstOption, optionPlace, isStorage, places } = model
+    let canGoOn = false
+    if (this.#rules.keepsOrder && !isInTurn(this.#states, slot, hop.job, next)) return false
+    for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) {
+      const place = optionPlace[index]!
+      if (place !== hop.from && !isStorage[place] && holder[slot * places + place]! >= 0) continue
+      if (this.#isAsGood(slot, next, index)) continue
+      hop.to = place
+      hop.option = index
+      if (visit()) canGoOn = true
+    }
+    return canGoOn
+  }
+
+  /** Whether an earlier option is reached alike, takes as long and is free at least as early. */
+  #isAsGood(slot: number, next: number, option: number): boolean {
+    const { model, holder, freeFrom } = this.#states
+    const { firstOption, optionPlace, optionSeconds, groupOf, isStorage, places } = model
+    const place = optionPlace[option]!
+    for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) {
+      const other = optionPlace[index]!
+      if (index === option || groupOf[other] !== groupOf[place] || optionSeconds[index] !== optionSeconds[option]) continue
+      if (isStorage[other] !== isStorage[place] || holder[slot * places + other]! >= 0) continue
+      const [mine, its] = [freeFrom[slot * places + place]!, freeFrom[slot * places + other]!]
+      if (its < mine || (its === mine && index < option)) return true
+    }
+    return false
+  }
+
+  #mayWait(hop: Hop, canGoOn: boolean): boolean {
+    const { isStorage, isBuffer, places } = this.#states.model
+    if (isStorage[hop.from]) return false
+    if (this.#rules.everything) return true
+    return !canGoOn && !isBuffer[hop.job * places + hop.from] && this.#wanted[hop.from]! > 0
+  }
+
+  #toBuffers(slot: number, hop: Hop, visit: () => boolean): void {
+    const { model, holder } = this.#states
+    const { isBuffer, places } = model
+    hop.option = -1
+    for (let place = 0; place < places; place++) {
+      if (!isBuffer[hop.job * places + place] || holder[slot * places + place]! >= 0 || place === hop.from) continue
+      if (this.#hasTwin(slot, hop.job, place)) continue
+      hop.to = place
+      visit()
+    }
+  }
+
+  /** Whether another free buffer is reached alike and is free at least as early. */
+  #hasTwin(slot: number, job: number, place: number): boolean {
+    const { model, holder, freeFrom } = this.#states
+    const { isBuffer, groupOf, places } = model
+    for (let other = 0; other < places; other++) {
+      if (other === place || !isBuffer[job * places + other] || groupOf[other] !== groupOf[place]) continue
+      if (holder[slot * places + other]! >= 0 || this.#wanted[other]! > this.#wanted[place]!) continue
+      const [mine, its] = [freeFrom[slot * places + place]!, freeFrom[slot * places + other]!]
+      if (this.#wanted[other]! < this.#wanted[place]! || its < mine || (its === mine && other < place)) return true
+    }
+    return false
+  }
+}
+
+/** Whether the labware of the same kind that goes first has been at the stop. */
+function isInTurn({ model, stop }: States, slot: number, job: number, next: number): boolean {
+  const { before, firstStop, jobs } = model
+  const first = before[job]!
+  if (first < 0) return true
+  const left = firstStop[first + 1]! - 1 - stop[slot * jobs + first]!
+  return left < firstStop[job + 1]! - 1 - next
+}
+
+/** Finds out whether labware is locked for good: none of it can move unless other locked labware moves first. */
+export function isLocked(states: States, slot: number, locked: Uint8Array): boolean {
+  const { model, stop } = states
+  const { jobs, firstStop } = model
+  let count = 0
+  for (let job = 0; job < jobs; job++) {
+    locked[job] = Number(stop[slot * jobs + job]! < firstStop[job + 1]! - 1)
+    count += locked[job]!
+  }
+  for (let before = -1; before !== count; ) {
+    before = count
+    for (let job = 0; job < jobs; job++) {
+      if (!locked[job] || !hasWayOn(states, slot, job, locked)) continue
+      locked[job] = 0
+      count--
+    }
+  }
+  return count > 0
+}
+
+function hasWayOn({ model, stop, at, holder }: States, slot: number, job: number, locked: Uint8Array): boolean {
+  const { jobs, places, firstOption, optionPlace, isStorage, isBuffer } = model
+  const from = at[slot * jobs + job]!
+  const next = stop[slot * jobs + job]!
+  const isOpen = (place: number) => {
+    const other = holder[slot * places + place]!
+    return place === from || isStorage[place] === 1 || other < 0 || (locked[other] === 0 && !isFinished(model, stop, slot, other))
+  }
+  for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) if (isOpen(optionPlace[index]!)) return true
+  if (isStorage[from]) return false
+  for (let place = 0; place < places; place++) if (place !== from && isBuffer[job * places + place] && isOpen(place)) return true
+  return false
+}
+
+const isFinished = (model: Model, stop: Int32Array, slot: number, job: number) =>
+  stop[slot * model.jobs + job] === model.firstStop[job + 1]! - 1

@@ -1,0 +1,169 @@
+// Writes down what stands on an island of the deck, and where it must go, as the plain configuration that the safe-state check searches.
+
+import { type Lists, listsOf, positionOf, resourcesOf } from './greedy_safety.ts'
+import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
+import type { Configuration, Traveller } from './safety_search.ts'
+
+/** A change of the state whose safety is in question: the claimant gets the resource. `isStop` says whether that is its next stop. */
+export type Change = { readonly ticket: Ticket; readonly resource: Resource; readonly isStop: boolean }
+
+/** The ways from one resource to another: each lists the zones that it passes. */
+type Ways = readonly (readonly Zone[])[]
+
+const noWay: Ways = []
+const direct: Ways = [[]]
+
+export class Configurations {
+  readonly #occupancy: Occupancy
+  readonly #ways = new Map<string, Ways>()
+  readonly #kinds = new Map<Resource, string>()
+
+  constructor(occupancy: Occupancy) {
+    this.#occupancy = occupancy
+  }
+
+  /** Returns the configuration after a change, or the present one. Undefined if a claimant there needs other labware, because nobody knows what it waits for then. */
+  after(island: number, change?: Change): Configuration | undefined {
+    const { claimants, graph, parking } = this.#occupancy
+    const isHere = (resource: Resource) => graph.islandOf(positionOf(resource)) === island
+    const places = new Places()
+    const travellers: Traveller[] = []
+    for (const claimant of claimants.values()) {
+      const isAsker = claimant === change?.ticket.claimant
+      const here = isAsker ? [change.resource] : resourcesOf(claimant, isHere)
+      if (here.length === 0) continue
+      const ticket = isAsker ? change.ticket : (claimant.ticket ?? claimant.last)
+      if (!ticket?.request.alone) return undefined
+      const stops = isAsker ? stopsAfter(change) : listsOf(claimant)
+      travellers.push(travellerOf({ claimant, ticket, here, stops }, places))
+    }
+    const parkingHere = parking.filter(isHere)
+    for (const zone of parkingHere) places.of(zone)
+    return { ...this.#layout(places), parking: parkingHere.map((zone) => places.of(zone)), travellers }
+  }
+
+  #layout(places: Places): Omit<Configuration, 'parking' | 'travellers'> {
+    const kindNames = new Map<string, { number: number; example: Resource }>()
+    const kindOf = (resource: Resource) => {
+      const name = this.#kindOf(resource)
+      const kind = kindNames.get(name) ?? { number: kindNames.size, example: resource }
+      kindNames.set(name, kind)
+      return kind.number
+    }
+    for (const resource of places.resources) kindOf(resource)
+    const examples = [...kindNames.values()].map(({ example }) => example)
+    const ways = examples.flatMap((from) => examples.map((to) => this.#waysFrom(from, to)))
+    // Zones that are only passed come last, and need no ways of their own.
+    const numbered = ways.map((alternatives) => alternatives.map((passed) => passed.map((zone) => places.of(zone))))
+    const { resources } = places
+    return {
+      kinds: resources.map((resource) => kindNames.get(this.#kindOf(resource))?.number ?? 0),
+      kindCount: examples.length,
+      ways: numbered,
+      conflicts: places.conflicts(),
+      blocked: resources.flatMap((resource, place) => (isBlocked(resource) ? [place] : [])),
+    }
+  }
+
+  /** Resources of one kind are reached alike. */
+  #kindOf(resource: Resource): string {
+    let kind = this.#kinds.get(resource)
+    if (kind === undefined) {
+      const { graph } = this.#occupancy
+      kind = [...new Set(doorsOf(resource).map((door) => graph.kindOf(door)))].sort((a, b) => a - b).join()
+      this.#kinds.set(resource, kind)
+    }
+    return kind
+  }
+
+  #waysFrom(from: Resource, to: Resource): Ways {
+    const key = `${this.#kindOf(from)}>${this.#kindOf(to)}`
+    let ways = this.#ways.get(key)
+    if (!ways) {
+      ways = this.#find(from, to)
+      this.#ways.set(key, ways)
+    }
+    return ways
+  }
+
+  /** Finds the shortest ways, and for each a detour that passes none of the same zones. */
+  #find(from: Resource, to: Resource): Ways {
+    const { graph } = this.#occupancy
+    const found: Zone[][] = []
+    for (const start of doorsOf(from)) {
+      for (const end of doorsOf(to)) {
+        const route = graph.route(start, end)
+        if (!route) continue
+        const zones = [...new Set(route.slice(0, -1).map((hop) => this.#occupancy.zone(hop.to)))]
+        if (zones.length === 0) return direct
+        found.push(zones)
+        const detour = graph.detour(start, end, (position) => zones.includes(this.#occupancy.zone(position)))
+        if (detour) found.push([...new Set(detour.slice(0, -1).map((hop) => this.#occupancy.zone(hop.to)))])
+      }
+    }
+    return found.length > 0 ? found : noWay
+  }
+}
+
+/** The numbers of places. A device with one site is one place with its site. */
+class Places {
+  readonly resources: Resource[] = []
+  readonly #numbers = new Map<Resource, number>()
+
+  of(resource: Resource): number {
+    const one = resource instanceof DeviceSites || resource.device?.zones.length !== 1 ? resource : resource.device
+    let place = this.#numbers.get(one)
+    if (place === undefined) {
+      place = this.resources.length
+      this.#numbers.set(one, place)
+      this.resources.push(one)
+    }
+    return place
+  }
+
+  all(resources: readonly Resource[]): number[] {
+    return [...new Set(resources.map((resource) => this.of(resource)))]
+  }
+
+  conflicts(): number[][] {
+    return this.resources.map((resource) => {
+      const others = resource instanceof DeviceSites ? resource.zones : resource.device ? [resource.device] : []
+      return others.flatMap((other) => this.#numbers.get(other) ?? [])
+    })
+  }
+}
+
+type Journey = { claimant: Claimant; ticket: Ticket; here: readonly Resource[]; stops: Lists | undefined }
+
+function travellerOf({ claimant, ticket, here, stops }: Journey, places: Places): Traveller {
+  const { home } = claimant
+  return {
+    at: places.all(here),
+    stops: (stops ?? []).map((stop) => places.all(stop)),
+    stays: ticket.request.stays === true && !(stops?.at(-1) ?? here).some(isStorage),
+    canPark: ticket.canPark,
+    isIdle: stops === undefined,
+    home: home === null ? -1 : places.of(home),
+  }
+}
+
+function stopsAfter({ ticket, isStop }: Change): Lists | undefined {
+  if (isStop) return ticket.later
+  return ticket.isIdle ? undefined : [ticket.resources, ...ticket.later]
+}
+
+function doorsOf(resource: Resource): readonly string[] {
+  return resource instanceof DeviceSites ? resource.doors : resource.positions.map(({ name }) => name)
+}
+
+/** Labware that ends in a storage leaves the deck there. */
+function isStorage(resource: Resource): boolean {
+  return !(resource instanceof DeviceSites) && resource.positions[0]!.storage
+}
+
+/** Whether labware stands there that no thread moves. */
+function isBlocked(resource: Resource): boolean {
+  const zones = resource instanceof DeviceSites ? resource.zones : [resource]
+  return zones.some(({ placement }) => placement !== null && placement.claimant === null)
+}
