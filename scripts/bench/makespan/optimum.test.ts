@@ -10,6 +10,8 @@ const shopOf = (plates: readonly (readonly [device: number, seconds: number])[][
   units: [1, 1],
   parks: 0,
   carriers: 1,
+  people: 0,
+  alike: false,
   hop_s: 12,
   ...more,
 })

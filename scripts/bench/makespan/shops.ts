@@ -4,6 +4,7 @@
 import { randomFrom } from '../../../src/testing/scheduler_runs.ts'
 import type { WorkflowInput } from '../../../src/workflow/plans/author.ts'
 import type { TopologyInput } from '../../../src/workflow/plans/documents.ts'
+import type { SubmissionRequest } from '../../../src/workflow/state/submission_request.ts'
 
 /** One stop of a plate. `varied_s` are the seconds that the work takes in fact, where `seconds` are only expected. */
 export type Step = {
@@ -17,13 +18,17 @@ export type Step = {
 export type Shop = {
   readonly name: string
   readonly kind: 'flow' | 'job'
-  /** The steps of each plate. A plate starts at its own pad, and ends there. */
+  /** The steps of each plate. A plate starts at its own pad. */
   readonly plates: readonly (readonly Step[])[]
   /** For each device the number of its units: 2 for a pool of two. */
   readonly units: readonly number[]
   readonly parks: number
   readonly carriers: number
+  /** So many of the carriers are people. */
+  readonly people: number
   readonly hop_s: number
+  /** Whether the plates are groups of one thread, and end at whichever pad is free. Otherwise each ends at its own pad. */
+  readonly alike: boolean
 }
 
 export type Shape = {
@@ -32,6 +37,7 @@ export type Shape = {
   devices: number
   parks?: number
   carriers?: number
+  people?: number
   /** Whether the slowest device is a pool of two. */
   pool?: boolean
   /** The least and the most seconds of a window after each step. */
@@ -41,7 +47,10 @@ export type Shape = {
 /** Pick, move and place together. */
 const hop_s = 12
 
-export function randomShop(seed: number, { kind, plates, devices, parks = 2, carriers = 1, pool = false, windows }: Shape): Shop {
+export function randomShop(
+  seed: number,
+  { kind, plates, devices, parks = 2, carriers = 1, people = 0, pool = false, windows }: Shape,
+): Shop {
   const below = randomFrom(seed)
   const between = (least: number, most: number) => least + below(most - least + 1)
   const all = Array.from({ length: plates }, () => {
@@ -55,7 +64,7 @@ export function randomShop(seed: number, { kind, plates, devices, parks = 2, car
   })
   const units = Array.from({ length: devices }, () => 1)
   if (pool) units[slowest(all, devices)] = 2
-  return { name: `${kind}-${seed}`, kind, plates: all, units, parks, carriers, hop_s }
+  return { name: `${kind}-${seed}`, kind, plates: all, units, parks, carriers, people, hop_s, alike: false }
 }
 
 /** Returns the shop with the seconds that the work takes in fact. */
@@ -83,18 +92,26 @@ export function unitsOf({ units }: Shop, device: number): string[] {
   return units[device] === 1 ? [name] : Array.from({ length: units[device]! }, (_, i) => `${name}-${'abcdefgh'[i]}`)
 }
 
+export function parksOf({ parks }: Shop): string[] {
+  return all(parks, 'park')
+}
+
+export function carriersOf({ carriers, people }: Shop): string[] {
+  return [...all(carriers - people, 'arm'), ...all(people, 'person')]
+}
+
 const all = (count: number, name: string) => Array.from({ length: count }, (_, i) => `${name}${i + 1}`)
 
 export function topologyOf(shop: Shop): TopologyInput {
   const names = shop.units.map((_, device) => unitsOf(shop, device))
   const units = names.flat()
-  const pads = all(shop.plates.length, 'in')
-  const parks = all(shop.parks, 'park')
+  const pads = padsOf(shop)
+  const parks = parksOf(shop)
   const reached = [...pads, ...parks, ...units.map((unit) => `${unit}_in`)]
   return {
     format: 1,
     name: shop.name,
-    transporters: Object.fromEntries(all(shop.carriers, 'arm').map((arm) => [arm, { positions: reached }])),
+    transporters: Object.fromEntries(carriersOf(shop).map((arm) => [arm, { positions: reached }])),
     positions: {
       ...Object.fromEntries(pads.map((pad) => [pad, {}])),
       ...Object.fromEntries(parks.map((park) => [park, { parking: true }])),
@@ -105,30 +122,48 @@ export function topologyOf(shop: Shop): TopologyInput {
   }
 }
 
-/** Returns the workflow of a shop: each plate has a thread and methods of its own. */
-export function workflowOf({ name, plates }: Shop): WorkflowInput {
-  const threads = all(plates.length, 'p')
-  const method = (steps: readonly Step[], i: number) => {
-    const { device, seconds, window_s } = steps[i]!
-    return [{ do: 'work', on: `d${device + 1}`, seconds, ...(window_s !== null && { max_wait_after: window_s }) }]
-  }
+/** Returns the names of the threads as charts have them. */
+export function platesOf({ plates, alike }: Shop): string[] {
+  return plates.map((_, p) => (alike ? (p === 0 ? 'p' : `p-${p + 1}`) : `p${p + 1}`))
+}
+
+export function padsOf({ plates }: Shop): string[] {
+  return all(plates.length, 'in')
+}
+
+/** Returns the groups of a submission, each of which brings one plate; none where each plate has a thread of its own. */
+export function groupsOf(shop: Shop): SubmissionRequest['groups'] {
+  return shop.alike ? padsOf(shop).map((location, p) => ({ group_id: `g${p + 1}`, members: { p: { location } } })) : []
+}
+
+/** Returns the workflow of a shop. The parameter `step` of an operation says whose work it is. */
+export function workflowOf(shop: Shop): WorkflowInput {
+  const { name, plates, alike } = shop
+  const pads = padsOf(shop)
+  const threads: readonly [string, readonly Step[]][] = alike ? [['p', plates[0]!]] : plates.map((steps, p) => [`p${p + 1}`, steps])
   return {
     format: 1,
     name,
     topology: name,
-    labware: Object.fromEntries(threads.map((thread) => [thread, { type: '96-well' }])),
-    methods: Object.fromEntries(plates.flatMap((steps, p) => steps.map((_, i) => [`${threads[p]}_s${i + 1}`, method(steps, i)]))),
+    labware: Object.fromEntries(threads.map(([thread]) => [thread, { type: '96-well' }])),
+    methods: Object.fromEntries(
+      threads.flatMap(([thread, steps]) => steps.map((step, i) => [`${thread}_s${i + 1}`, method(step, `${thread}_s${i + 1}`)])),
+    ),
     threads: Object.fromEntries(
-      plates.map((steps, p) => [
-        threads[p],
+      threads.map(([thread, steps], p) => [
+        thread,
         {
-          labware: threads[p]!,
-          start: { at: `in${p + 1}`, mode: 'REUSE_EXISTING' },
-          end: { at: [`in${p + 1}`], mode: 'LEAVE_IN_PLACE' },
-          steps: steps.map((_, i) => ({ method: `${threads[p]}_s${i + 1}` })),
+          labware: thread,
+          start: { at: pads[p]!, mode: 'REUSE_EXISTING' },
+          end: { at: alike ? pads : [pads[p]!], mode: 'LEAVE_IN_PLACE' },
+          steps: steps.map((_, i) => ({ method: `${thread}_s${i + 1}` })),
         },
       ]),
     ),
-    start: threads,
+    start: threads.map(([thread]) => thread),
   } as WorkflowInput
+}
+
+function method({ device, seconds, window_s }: Step, step: string) {
+  return [{ do: 'work', on: `d${device + 1}`, with: { step }, seconds, ...(window_s !== null && { max_wait_after: window_s }) }]
 }
