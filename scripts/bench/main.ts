@@ -11,6 +11,7 @@ import { estopMoves } from './estop_moves.ts'
 import { eventFull } from './event_full.ts'
 import { fleet } from './fleet.ts'
 import { httpGet, httpPost } from './http.ts'
+import { makespan } from './makespan.ts'
 import { pageBench } from './page.ts'
 import { runRecord } from './run_record.ts'
 import { runState } from './run_state.ts'
@@ -22,7 +23,7 @@ import { sseFanout } from './sse_fanout.ts'
 import { start } from './start.ts'
 
 const requests: readonly Bench[] = [httpGet, httpPost, eventFull, sseFanout, estop, estopDrivers, estopMoves, fleet, attacksBench]
-const benches: readonly Bench[] = [...requests, runtimeThreads, runState, runRecord, smc, bridges, start, pageBench, sdCard, soak]
+const benches: readonly Bench[] = [...requests, runtimeThreads, runState, runRecord, smc, makespan, bridges, start, pageBench, sdCard, soak]
 
 const all: Row[] = []
 const chosen = commandLine(process.argv.slice(2))
