@@ -35,6 +35,8 @@ export class Advice {
   events: AdviceEvents | undefined
   /** The visits of each thread that are to come. */
   readonly #visits = new Map<string, Visit[]>()
+  /** For each thread, when its present move was to begin, in ms. */
+  readonly #starts = new Map<string, number>()
   /** For each place, the visits that are to come. */
   readonly #order = new Map<string, Visit[]>()
 
@@ -45,6 +47,7 @@ export class Advice {
   adopt(visits: readonly Visit[]): void {
     this.#visits.clear()
     this.#order.clear()
+    this.#starts.clear()
     for (const visit of visits) {
       put(this.#visits, visit.thread_id, visit)
       put(this.#order, visit.place, visit)
@@ -54,6 +57,7 @@ export class Advice {
   drop(): void {
     this.#visits.clear()
     this.#order.clear()
+    this.#starts.clear()
     this.events?.dropped()
   }
 
@@ -101,13 +105,20 @@ export class Advice {
     const visits = this.#visits.get(thread_id)
     const index = visits?.findIndex(({ place }) => place === nameOf(resource)) ?? -1
     if (!visits || index < 0) return
+    this.#starts.set(thread_id, visits[index]!.start_ms)
     for (const left of visits.splice(0, index + 1)) this.#leave(left)
     if (visits.length === 0) this.#visits.delete(thread_id)
     this.events?.began()
   }
 
+  /** Returns when the present move of a thread was to begin, in ms; undefined if it is not in the plan. */
+  startOf(thread_id: string): number | undefined {
+    return this.#starts.get(thread_id)
+  }
+
   /** Takes a thread out of the plan. */
   forget(thread_id: string): void {
+    this.#starts.delete(thread_id)
     for (const visit of this.#visits.get(thread_id) ?? []) this.#leave(visit)
     this.#visits.delete(thread_id)
   }

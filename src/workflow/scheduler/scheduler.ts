@@ -46,7 +46,10 @@ export class Scheduler {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
     this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice }, () => this.#settle())
-    this.transporters = new TransporterQueue((thread_id) => this.#isPressed(thread_id))
+    this.transporters = new TransporterQueue(
+      (thread_id) => this.#isPressed(thread_id),
+      (thread_id) => this.advice.startOf(thread_id),
+    )
     this.access = new DeviceAccess(this.#occupancy, {
       isHeldUp: this.#isHeldUp,
       settle: () => this.#settle(),

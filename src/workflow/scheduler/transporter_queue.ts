@@ -1,4 +1,4 @@
-// A queue for each transporter. One thread uses it at a time: threads with a deadline first, then first come, first served.
+// A queue for each transporter. One thread uses it at a time: threads with a deadline first, then in the order of the plan, then first come, first served.
 
 import { SmallSet } from '../../kit/small_set.ts'
 import type { Claimant } from './model.ts'
@@ -15,10 +15,13 @@ export class TransporterQueue {
   readonly #waiting = new Map<string, SmallSet<Turn>>()
   readonly #granted: Turn[] = []
   readonly #isPressed: ((thread_id: string) => boolean) | undefined
+  readonly #startOf: ((thread_id: string) => number | undefined) | undefined
   #isCalling = false
 
-  constructor(isPressed?: (thread_id: string) => boolean) {
+  /** `isPressed`: whether a thread has a deadline. `startOf`: when the plan has its present move begin. */
+  constructor(isPressed?: (thread_id: string) => boolean, startOf?: (thread_id: string) => number | undefined) {
     this.#isPressed = isPressed
+    this.#startOf = startOf
   }
 
   /** Queues for a transporter. `granted` may be called before this returns. */
@@ -93,7 +96,16 @@ export class TransporterQueue {
 
   #firstOf(queue: SmallSet<Turn>): Turn | undefined {
     if (queue.size > 1 && this.#isPressed) for (const turn of queue) if (this.#isPressed(turn.thread_id)) return turn
-    return queue.first
+    if (queue.size < 2 || !this.#startOf) return queue.first
+    let first: Turn | undefined
+    let least = Number.POSITIVE_INFINITY
+    for (const turn of queue) {
+      const start = this.#startOf(turn.thread_id) ?? Number.NEGATIVE_INFINITY
+      if (first && start >= least) continue
+      first = turn
+      least = start
+    }
+    return first
   }
 
   /** Calls `granted` of the granted turns in a loop, so that a chain of turns does not become a deep recursion. */
