@@ -22,7 +22,7 @@ export type PlannerOptions = {
 }
 
 /** A visit that begins so many hops later or earlier than planned makes the plan out of date. */
-const slack_hops = Number(process.env.SLACK ?? 2)
+const slack_hops = Number(process.env.SLACK ?? 4)
 
 export class Planner {
   readonly #options: PlannerOptions
