@@ -55,11 +55,25 @@ export const DryRun = v.strictObject({
     'The busiest first',
   ),
   gantt: described(v.array(Bar), 'In the order they begin'),
+  plan: described(
+    v.nullable(
+      v.strictObject({
+        planned_s: described(v.number(), 'The makespan of the plan with which the run begins', 's'),
+        dispatch_s: described(
+          v.nullable(v.number()),
+          'The makespan by the rule alone; null where it does not complete, or the workflow has code',
+          's',
+        ),
+        bound_s: described(v.number(), 'No order of the labware takes less', 's'),
+      }),
+    ),
+    'The plan; null without one: for one labware, for labware that waits for other labware, or with `plan: "off"`',
+  ),
   dropped: described(v.number(), 'Rows that were too many to keep: the chart and the use of devices are of the newest ten thousand'),
 })
 export type DryRun = v.InferOutput<typeof DryRun>
 /** The outcome on the clock, whether the bench is ready for the mode or not. */
-type Outcome = Omit<DryRun, 'refusal'>
+export type Outcome = Omit<DryRun, 'refusal'>
 
 type Trial = Rehearsal & {
   workflow: Workflow
@@ -106,8 +120,12 @@ export async function dryRun({ workflow, request, environment, idle, onMoment, b
   })
   began(execution)
   execution.start(execution.add({ submission_id: environment.newId(), request, submitted_at: 0, status: 'PENDING' }))
+  let plan: Outcome['plan'] = null
+  execution.onPlanned = ({ makespan_s, bound_s }) => {
+    plan ??= { planned_s: round(makespan_s), dispatch_s: null, bound_s: round(bound_s) }
+  }
   await idle
-  return summed(execution, { conflicts, isEndless })
+  return { ...summed(execution, { conflicts, isEndless }), plan }
 }
 
 const unpublished = {
@@ -124,7 +142,10 @@ const unpublished = {
 /** The incidents that tell of something that was dealt with. */
 const isNotice = new Set(['ACTION_CONTINUED', 'ACTION_REDIRECTED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])
 
-function summed(execution: Execution, { conflicts, isEndless }: { conflicts: readonly string[]; isEndless: boolean }): Outcome {
+function summed(
+  execution: Execution,
+  { conflicts, isEndless }: { conflicts: readonly string[]; isEndless: boolean },
+): Omit<Outcome, 'plan'> {
   const { timeline, phase, workflow } = execution
   const rows = timeline.rows()
   const makespan_s = Math.max(0, ...rows.map(({ ended }) => ended ?? 0))

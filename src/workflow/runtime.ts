@@ -7,7 +7,7 @@ import { type Author, nobody } from '../kit/author.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, unbounded } from './admission.ts'
-import { type DryRun, dryRun } from './dry_run.ts'
+import { type DryRun, dryRun, type Outcome } from './dry_run.ts'
 import { KnownRuns } from './known_runs.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
@@ -18,7 +18,7 @@ import { Records, type SubmissionRecord } from './records/records.ts'
 import { restoreRecord } from './records/run_records.ts'
 import { ExecutionTrackingSink } from './records/tracking_sink.ts'
 import { restore } from './recovery/restore.ts'
-import { RunEnvironments } from './run_environments.ts'
+import { type Rehearsal, RunEnvironments } from './run_environments.ts'
 import { addDecision, lateDecisionIn } from './runs/decision.ts'
 import { Execution, type RunContext } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
@@ -278,8 +278,8 @@ export class Runtime {
     const workflow = this.workflow(request.workflow)
     checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
     const conditions = await this.environments.conditions(workflow.topology, request.run_mode)
-    const outcome = await this.#admission.dryRun(workflow, request, (began) =>
-      dryRun({ workflow, request, began, ...this.environments.rehearsal(workflow.topology, request.run_mode, conditions) }),
+    const outcome = await this.#tryOut(workflow, request, () =>
+      this.environments.rehearsal(workflow.topology, request.run_mode, conditions),
     )
     return { ...outcome, refusal: refusalFor(workflow, request.run_mode, this.#options.bench) ?? null }
   }
@@ -289,10 +289,18 @@ export class Runtime {
     const { request } = submissions[0]!
     const conditions = await this.environments.conditions(workflow.topology, mode)
     const own = new Set([...threads.values()].map(({ labware }) => labware.labware_id))
-    const outcome = await this.#admission.dryRun(workflow, request, (began) =>
-      dryRun({ workflow, request, began, ...this.environments.rehearsal(workflow.topology, mode, conditions, own) }),
-    )
+    const outcome = await this.#tryOut(workflow, request, () => this.environments.rehearsal(workflow.topology, mode, conditions, own))
     return { ...outcome, refusal: null }
+  }
+
+  /** Makes a dry run; if it has a plan, also one by the rule alone, to compare. The code of a workflow is not executed twice. */
+  async #tryOut(workflow: Workflow, request: SubmissionRequest, begin: () => Rehearsal): Promise<Outcome> {
+    const once = (asked: SubmissionRequest) =>
+      this.#admission.dryRun(workflow, asked, (began) => dryRun({ workflow, request: asked, began, ...begin() }))
+    const outcome = await once(request)
+    if (!outcome.plan || workflow.hasCode) return outcome
+    const byRule = await once({ ...request, plan: 'off' })
+    return { ...outcome, plan: { ...outcome.plan, dispatch_s: byRule.verdict === 'completes' ? byRule.makespan_s : null } }
   }
 
   /** Deletes a run that has ended from memory, and its events from the log. Rejects with `conflict` while the run is open. */

@@ -26,6 +26,7 @@ const runOf = (bars: Bar[], makespan_s: number): DryRun => ({
   devices: [],
   gantt: bars,
   dropped: 0,
+  plan: null,
 })
 
 const two = runOf(

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { described, Whole } from '../../kit/described.ts'
 import { byName, Id, Name } from '../../kit/name.ts'
+import { Objective } from '../state/objective.ts'
 import { Scalar } from '../state/saved_value.ts'
 import { Condition } from './conditions.ts'
 import { Given } from './given.ts'
@@ -331,6 +332,14 @@ const shared = {
   labware: v.record(Id, Labware),
   variables: v.optional(byName(Variable), {}),
   values: described(v.optional(byName(Value)), 'The values that actions save and conditions compare'),
+  objective: described(
+    v.optional(Objective),
+    'What the plan makes short: the whole run (makespan, the default), the time of each labware (flow_time), or its waits (open_time)',
+  ),
+  overtaking: described(
+    v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+    'Labware of one thread leaves in the order in which it came, unless another order makes the run shorter by more than this share; without it always',
+  ),
   start: described(v.pipe(v.array(Id), v.minLength(1)), 'The threads that a run begins with; others come when they are needed'),
 }
 

@@ -2,32 +2,33 @@
 
 import type { Graph } from '../plans/graph.ts'
 import type { Hops } from '../plans/timing.ts'
-import type { Job, Leg, Objective, Place, Problem, Stop } from '../schedule/problem.ts'
+import type { Job, Leg, Place, Problem, Stop } from '../schedule/problem.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import { expectedSeconds } from '../threads/action/claims.ts'
 import { type WayAhead, wayAhead } from '../threads/left_to_do.ts'
 import type { LabwareThread } from '../threads/thread.ts'
+import type { PlanWishes } from './plan_wishes.ts'
 
 /** The bench on which a problem is posed. */
 export type PlannedBench = { readonly scheduler: Scheduler; readonly hops: Hops /** In ms. */; now(): number }
 
-/** The wishes of the people who submitted the runs. */
-export type PlanWishes = { readonly objective: Objective; readonly overtaking: number | null; priorityOf(thread: LabwareThread): number }
-
 /**
- * Returns the problem; undefined if it cannot be foretold, because the journey of a thread depends on other threads, or a thread stands until a person acts.
+ * Returns the problem; undefined if it cannot be foretold, because the journey of a thread depends on other threads. Labware that stands until a person acts
+ * is in the way of others for as long as the plan goes.
  */
 export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBench, wishes: PlanWishes): Problem | undefined {
   const places = new Places(bench)
   const jobs: Job[] = []
   const kinds = new Map<unknown, number>()
   for (const thread of threads) {
+    if (isHeld(thread, bench)) continue
     const way = wayAhead(thread)
-    const job = way && jobOf(thread, way, { bench, places, wishes })
-    if (!job) return undefined
+    if (!way) return undefined
+    const job = jobOf(thread, way, { bench, places, wishes })
     if (!kinds.has(thread.plan)) kinds.set(thread.plan, kinds.size)
     jobs.push({ ...job, kind: kinds.get(thread.plan)! })
   }
+  for (const thread of threads) if (isHeld(thread, bench)) jobs.push(...obstacleOf(thread, bench, places))
   for (const job of standing(bench, places)) jobs.push(job)
   const { arms, ways, groups } = places.network()
   const { objective, overtaking } = wishes
@@ -37,10 +38,9 @@ export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBen
 
 type Context = { bench: PlannedBench; places: Places; wishes: PlanWishes }
 
-function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: Context): Omit<Job, 'kind'> | undefined {
+function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: Context): Omit<Job, 'kind'> {
   const { scheduler } = bench
   const present = presentOf(thread, bench)
-  if (!present) return undefined
   const stops: Stop[] = way.stops.map(({ devices, seconds, within_s }) => ({
     options: devices.map((device, i) => ({ place: places.device(device), seconds: seconds[i]! })),
     within_s,
@@ -65,11 +65,14 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
 /** The device or position where a labware is or will be next, and the seconds until it can leave. */
 type Present = { place: string; ready_s: number; isOff: boolean }
 
-/** Returns undefined for labware about which nothing can be foretold: a person has to bring it, or to decide. */
-function presentOf(thread: LabwareThread, bench: PlannedBench): Present | undefined {
+/** Whether nothing can be foretold about a thread: a person has to bring its labware, or to decide. */
+function isHeld({ thread_id, status }: LabwareThread, { scheduler }: PlannedBench): boolean {
+  return scheduler.isHeld(thread_id) || status.current === 'AWAITING_MANUAL_PLACE'
+}
+
+function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
   const { scheduler } = bench
   const { thread_id, labware, action, state } = thread
-  if (scheduler.isHeld(thread_id) || thread.status.current === 'AWAITING_MANUAL_PLACE') return undefined
   const position = scheduler.whereIs(labware.labware_id)
   if (position === undefined) return { place: state.starts_at, ready_s: 0, isOff: true }
   const here = scheduler.graph.positions.get(position)!
@@ -94,9 +97,17 @@ function wayTo(graph: Graph, from: string, place: string) {
 function standing({ scheduler }: PlannedBench, places: Places): Job[] {
   return scheduler.positions().flatMap(({ position, device, labware_id }) => {
     if (labware_id === null || scheduler.whose(labware_id) !== null || !places.has(device ?? position)) return []
-    const at = places.named(device ?? position)
-    return [{ thread_id: '', kind: -1, priority: 0, at, ready_s: 0, since_s: 0, buffers: [], stays: true, stops: [] }]
+    return [obstacle(places.named(device ?? position))]
   })
+}
+
+function obstacleOf(thread: LabwareThread, bench: PlannedBench, places: Places): Job[] {
+  const { place, isOff } = presentOf(thread, bench)
+  return isOff || !places.has(place) ? [] : [obstacle(places.named(place))]
+}
+
+function obstacle(at: number): Job {
+  return { thread_id: '', kind: -1, priority: 0, at, ready_s: 0, since_s: 0, buffers: [], stays: true, stops: [] }
 }
 
 /** The places of a problem, and the ways between them. */

@@ -8,6 +8,7 @@ import { Entry, RunState } from '../state/entry.ts'
 import type { ExecutionState, SubmissionState } from '../state/run.ts'
 import { RunRecord } from '../state/run_record.ts'
 import { type Phase, phaseTransitions, Status, statusAlone, type WorkflowStatus, workflowTransitions } from '../state/statuses.ts'
+import type { SubmissionRequest } from '../state/submission_request.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import { Channels } from '../threads/channels.ts'
@@ -17,7 +18,7 @@ import { MotionGate } from '../threads/move/motion_gate.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { SavedValues } from '../threads/saved_values.ts'
 import { Slots } from '../threads/slots.ts'
-import type { LabwareThread, RunPorts } from '../threads/thread.ts'
+import type { LabwareThread, MadePlan, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
 import { UsedDevices } from '../threads/used_devices.ts'
 import { stillHeating } from './devices_of_run.ts'
@@ -78,6 +79,8 @@ export class Execution implements RunPorts {
   /** `isAbortArmed`: somebody has called for the end of the run, and has not confirmed it yet. */
   paused: { at: number; reason: 'manual' | 'system'; isAbortArmed?: boolean } | null = null
   reason: string | null = null
+  /** Called with each plan that the bench follows. */
+  onPlanned: (plan: MadePlan) => void = () => {}
   #status: Status<WorkflowStatus> | undefined
   readonly #entry: Entry<'execution'>
   readonly labwarePositions: LabwarePositions
@@ -128,6 +131,16 @@ export class Execution implements RunPorts {
   /** Whether the run began with JOIN_EXISTING. All its submissions then share the labware that may be batched. */
   get isJoinable(): boolean {
     return this.#entry.state.is_joinable
+  }
+
+  requestOf(submission_id: string): SubmissionRequest | undefined {
+    return this.submissions.find((submission) => submission.submission_id === submission_id)?.request
+  }
+
+  /** Adds a row about a plan that the bench follows. */
+  planned({ reason, makespan_s, bound_s, states }: MadePlan): void {
+    this.record.add({ kind: 'plan', at: this.now(), reason, makespan_s, bound_s, states })
+    this.onPlanned({ reason, makespan_s, bound_s, states })
   }
 
   /** Whether no submission asks for dispatch by the rule alone. */

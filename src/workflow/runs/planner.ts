@@ -8,6 +8,7 @@ import type { Visit } from '../scheduler/advice.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import { benchProblem } from './bench_problem.ts'
+import { wishesOf } from './plan_wishes.ts'
 
 export type PlannerOptions = {
   scheduler: Scheduler
@@ -16,92 +17,129 @@ export type PlannerOptions = {
   hops: Hops
   /** Whether simulated time stands still while a plan is made. */
   isVirtual: boolean
+  /** Resolves with null where no schedule is found. */
   find(problem: Problem): Promise<Schedule | null>
-  /** Called with each plan that is adopted. */
-  adopted?: (schedule: Schedule, problem: Problem, at_ms: number) => void
 }
 
-/** A visit that begins so many hops later or earlier than planned makes the plan out of date. */
-const slack_hops = Number(process.env.SLACK ?? 4)
+/** The reason why a plan is made: labware came, labware is later or earlier than planned, or threads were held or went on. */
+export type PlanReason = 'came' | 'off_time' | 'held' | 'deadlock'
+
+/** A plan that the bench follows. Seconds are counted from when it was made. */
+export type AdoptedPlan = { reason: PlanReason; makespan_s: number; bound_s: number; states: number; visits: readonly Visit[] }
+
+/** Labware that is so many hops later or earlier than planned makes the plan out of date. */
+const slack_hops = 4
+/** Above this number of threads the bench goes by the rule alone: a plan would cost more than it saves. */
+const mostThreads = 150
+/** The longest time for which the bench waits for its first plan, in ms. */
+const longestWait_ms = 2000
 
 export class Planner {
   readonly #options: PlannerOptions
   /** The threads of the bench that have not ended, in the order in which they came. */
-  readonly threads = new Set<LabwareThread>()
-  #isDue = false
+  readonly #threads = new Set<LabwareThread>()
+  /** The first plan since the bench was empty, and how many have been made since. */
+  first: AdoptedPlan | undefined
+  count = 0
+  #reason: PlanReason | undefined
   #isSearching = false
   #cancelAlarm = () => {}
 
   constructor(options: PlannerOptions) {
     this.#options = options
     options.scheduler.advice.events = {
-      stranger: () => this.request(),
+      stranger: () => this.request('came'),
       ready: (late_ms) => {
-        if (Math.abs(late_ms) > this.#slack_ms) this.request()
+        if (Math.abs(late_ms) > this.#slack_ms) this.request('off_time')
       },
       began: () => this.#watch(),
-      dropped: () => this.#cancelAlarm(),
+      held: () => this.request('held'),
+      dropped: () => this.#later('deadlock'),
     }
   }
 
-  /** Whether a plan is to be made before time goes on. */
+  /** Whether a plan is to be made, or is being made, before time goes on. */
   get isDue(): boolean {
-    return this.#isDue || this.#isSearching
+    return this.#reason !== undefined || this.#isSearching
   }
 
   join(thread: LabwareThread): void {
-    this.threads.add(thread)
-    this.request()
+    this.#threads.add(thread)
+    this.request('came')
   }
 
   leave(thread: LabwareThread): void {
-    this.threads.delete(thread)
+    this.#threads.delete(thread)
     this.#options.scheduler.advice.forget(thread.thread_id)
+    if (this.#threads.size > 0) return
+    this.#cancelAlarm()
+    this.first = undefined
+    this.count = 0
   }
 
   /** Has a plan made: in simulated time before the clock goes on, else soon. */
-  request(): void {
-    if (this.#isDue || !this.#isWorthwhile) return
-    this.#isDue = true
-    const { scheduler, steps, isVirtual } = this.#options
+  request(reason: PlanReason): void {
+    const { scheduler, steps, clock, isVirtual } = this.#options
+    if (this.#reason !== undefined) return
+    if (!this.#isWorthwhile) {
+      if (scheduler.advice.isInForce || scheduler.advice.isDue) scheduler.follow([])
+      return
+    }
+    this.#reason = reason
     if (isVirtual || !scheduler.advice.isInForce) scheduler.setPlanDue(true)
-    if (!isVirtual) steps.push(() => void this.make())
+    if (isVirtual) return
+    steps.push(() => void this.make())
+    // Where the search takes long, the bench begins by the rule.
+    clock.after(longestWait_ms, () => scheduler.setPlanDue(false))
   }
 
   get #isWorthwhile(): boolean {
-    return this.threads.size > 1 && [...this.threads].every(({ execution }) => execution.isPlanned)
+    const { size } = this.#threads
+    return size > 1 && size <= mostThreads && [...this.#threads].every(({ execution }) => execution.isPlanned)
   }
 
   /** Makes the plan that is due. */
   async make(): Promise<void> {
-    if (this.#isSearching || !this.#isDue) return
+    if (this.#isSearching || this.#reason === undefined) return
+    const reason = this.#reason
     this.#isSearching = true
-    this.#isDue = false
-    const { steps, scheduler, clock, hops, find, adopted } = this.#options
+    this.#reason = undefined
+    const { steps, scheduler, clock, hops, find, isVirtual } = this.#options
     const release = steps.hold()
     try {
       const at_ms = clock.now()
-      const bench = { scheduler, hops, now: () => at_ms }
-      const problem = benchProblem(this.threads, bench, { objective: 'makespan', overtaking: 0.02, priorityOf: () => 0 })
+      const problem = benchProblem(this.#threads, { scheduler, hops, now: () => at_ms }, wishesOf(this.#threads))
       const schedule = problem ? await find(problem) : null
-      scheduler.follow(schedule && problem ? visitsOf(schedule, problem, at_ms) : [])
-      if (schedule && problem) adopted?.(schedule, problem, at_ms)
-      this.#watch()
+      const visits = schedule && problem ? visitsOf(schedule, problem, at_ms) : []
+      scheduler.follow(visits)
+      if (schedule) this.#adopted({ reason, ...schedule, visits })
     } finally {
       this.#isSearching = false
       release()
-      if (this.#isDue && !this.#options.isVirtual) steps.push(() => void this.make())
+      if (this.#reason !== undefined && !isVirtual) steps.push(() => void this.make())
     }
+    this.#watch()
+  }
+
+  #adopted({ reason, makespan_s, bound_s, states, visits }: AdoptedPlan): void {
+    const plan = { reason, makespan_s, bound_s, states, visits }
+    this.first ??= plan
+    this.count++
+    for (const execution of new Set([...this.#threads].map(({ execution }) => execution))) execution.planned(plan)
   }
 
   /** Has a plan made anew if the next visit does not begin in time. */
   #watch(): void {
-    this.#cancelAlarm()
     const { scheduler, clock } = this.#options
+    this.#cancelAlarm()
     const next = scheduler.advice.nextVisit()
-    if (!next) return
-    const ms = next.start_ms + this.#slack_ms - clock.now()
-    this.#cancelAlarm = clock.after(Math.max(1, ms + 1), () => this.request())
+    if (next) this.#cancelAlarm = clock.after(Math.max(1, next.start_ms + this.#slack_ms + 1 - clock.now()), () => this.request('off_time'))
+  }
+
+  /** Has a plan made anew when the bench has gone on by the rule for a while. */
+  #later(reason: PlanReason): void {
+    this.#cancelAlarm()
+    this.#cancelAlarm = this.#options.clock.after(Math.max(1, this.#slack_ms), () => this.request(reason))
   }
 
   get #slack_ms(): number {

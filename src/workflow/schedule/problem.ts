@@ -1,5 +1,7 @@
 // What is left to do on one bench, as numbers: the input of the search for a schedule. It holds no code, so that it can be sent to a worker.
 
+import type { Objective } from '../state/objective.ts'
+
 /** One place that holds one labware at a time: a device with all its sites, or a position. A storage holds any number. */
 export type Place = {
   readonly name: string
@@ -37,9 +39,6 @@ export type Job = {
   readonly stays: boolean
   readonly stops: readonly Stop[]
 }
-
-/** `makespan`: the last labware is done as early as possible. `flow_time`: the sum over all labware. `open_time`: labware waits between its stops as little as possible. */
-export type Objective = 'makespan' | 'flow_time' | 'open_time'
 
 export type Problem = {
   readonly places: readonly Place[]

@@ -25,6 +25,8 @@ export type AdviceEvents = {
   ready(late_ms: number): void
   /** A visit is granted. */
   began(): void
+  /** A thread was held, or goes on. */
+  held(): void
   /** The plan was given up, because threads waited for each other. */
   dropped(): void
 }

@@ -245,6 +245,8 @@ export class Scheduler {
     if (!claimant || claimant.isHeld === isHeld) return
     claimant.isHeld = isHeld
     this.#occupancy.version++
+    if (isHeld) this.advice.forget(thread_id)
+    this.advice.events?.held()
     if (isHeld) this.#breakPromises()
     if (isHeld) this.#deadlocks.suspectAll()
     this.#routeGrants.refreshAll()

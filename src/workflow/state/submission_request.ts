@@ -6,6 +6,7 @@ import { described } from '../../kit/described.ts'
 import { Barcode, byName, Id, Name } from '../../kit/name.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
 import { runModes } from './modes.ts'
+import { Objective } from './objective.ts'
 
 /** The source of a labware: a storage, a place, or the plan's own start with this barcode. */
 const Acquisition = v.union(
@@ -64,6 +65,13 @@ export const SubmissionRequest = v.strictObject({
     described(
       v.picklist(['on', 'off']),
       'off: the bench decides step by step, by the rule alone, while this run is open. By default it plans the order of all labware ahead',
+    ),
+  ),
+  objective: v.optional(described(Objective, 'What the plan makes short, in place of what the workflow says')),
+  priority: v.optional(
+    described(
+      v.pipe(v.number(), v.integer(), v.minValue(-9), v.maxValue(9)),
+      'The higher number goes first, on the whole: each is worth an hour of waiting. Default: 0',
     ),
   ),
   project: described(v.optional(printable(128)), 'The project of the run; it stands in the record of the run, as do `tags` and `notes`'),

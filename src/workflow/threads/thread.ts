@@ -9,6 +9,7 @@ import { type FrameState, withInserted } from '../state/frame.ts'
 import type { Labware } from '../state/labware.ts'
 import type { ThreadState } from '../state/run.ts'
 import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../state/statuses.ts'
+import type { SubmissionRequest } from '../state/submission_request.ts'
 import type { ActionRun } from './action/action.ts'
 import type { LateCalls } from './action/late_calls.ts'
 import type { Publisher, RunEvents, ThreadOrigin, Window } from './carrier.ts'
@@ -33,6 +34,9 @@ export interface Confirmation {
   withdraw(): void
 }
 
+/** A plan of the bench: why it was made, when all labware would be done, and when it could be done at the earliest, in seconds from then. */
+export type MadePlan = { reason: string; makespan_s: number; bound_s: number; states: number }
+
 /** The part of a run that its threads use. */
 export interface RunPorts extends Publisher {
   readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null, scope: Scope): void }
@@ -50,6 +54,10 @@ export interface RunPorts extends Publisher {
   }
   /** Whether its threads may be planned together. */
   readonly isPlanned: boolean
+  /** Returns the request of a submission of this run. */
+  requestOf(submission_id: string): SubmissionRequest | undefined
+  /** Called with each plan that the bench follows. */
+  planned(plan: MadePlan): void
   readonly stall: { blocked(more: 1 | -1): void }
   readonly state: RunState
   readonly paused: { readonly reason: 'manual' | 'system' } | null

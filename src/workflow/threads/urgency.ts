@@ -5,11 +5,14 @@ import { type ActionPlan, allSteps, type ThreadPlan } from '../plans/plan.ts'
 import { secondsAt } from './action/claims.ts'
 import type { LabwareThread } from './thread.ts'
 
+/** The urgency of one step of priority: as much as an hour of work or of waiting. */
+const ofPriority_s = 3600
+
 /** For each journey and submission, the urgency of each set of devices. */
 const known = new WeakMap<ThreadPlan, Map<string, ReadonlyMap<string, number>>>()
 
 /**
- * Returns the urgency of an action in seconds. All labware of one kind has the same urgency at the same devices, also where its journey comes to them
+ * Returns the urgency of an action in seconds, with the priority of the submission. All labware of one kind has the same urgency at the same devices, also where its journey comes to them
  * several times, so that it is served in the order in which it came.
  */
 export function urgencyOf(thread: LabwareThread, action: ActionPlan): number {
@@ -19,7 +22,8 @@ export function urgencyOf(thread: LabwareThread, action: ActionPlan): number {
   const submission = `${thread.environment.mode} ${origin.submission_id}`
   const urgencies = journeys.get(submission) ?? urgenciesOf(thread)
   journeys.set(submission, urgencies)
-  return urgencies.get(action.devices.join()) ?? 0
+  const priority = thread.execution.requestOf(origin.submission_id)?.priority ?? 0
+  return (urgencies.get(action.devices.join()) ?? 0) + priority * ofPriority_s
 }
 
 function urgenciesOf(thread: LabwareThread): ReadonlyMap<string, number> {
