@@ -10,7 +10,7 @@ import { States } from './state.ts'
 
 export function findAny(model: Model, keepsOrder: boolean, weights: Weights, progress: Progress): void {
   const depth = 2 * model.firstStop[model.jobs]! + 16
-  const states = new States(model, depth + 1)
+  const states = new States(model, depth + 1, true)
   const extension = new Extension(states, { keepsOrder, everything: true }, weights)
   const { rows, hop } = extension
   const log = new Rows()

@@ -96,17 +96,22 @@ export class Hops {
     }
   }
 
-  /** Whether another free buffer is reached alike and is free at least as early. */
+  /** Whether another free buffer is reached alike, is free at least as early, and is of less use to others. */
   #hasTwin(slot: number, job: number, place: number): boolean {
     const { model, holder, freeFrom } = this.#states
     const { isBuffer, groupOf, places } = model
+    const mine = freeFrom[slot * places + place]!
     for (let other = 0; other < places; other++) {
       if (other === place || !isBuffer[job * places + other] || groupOf[other] !== groupOf[place]) continue
-      if (holder[slot * places + other]! >= 0 || this.#wanted[other]! > this.#wanted[place]!) continue
-      const [mine, its] = [freeFrom[slot * places + place]!, freeFrom[slot * places + other]!]
-      if (this.#wanted[other]! < this.#wanted[place]! || its < mine || (its === mine && other < place)) return true
+      if (holder[slot * places + other]! >= 0 || freeFrom[slot * places + other]! > mine) continue
+      const [use, useOfOther] = [this.#use(place), this.#use(other)]
+      if (useOfOther < use || (useOfOther === use && (freeFrom[slot * places + other]! < mine || other < place))) return true
     }
     return false
+  }
+
+  #use(place: number): number {
+    return this.#wanted[place]! * this.#states.model.jobs + this.#states.model.sharers[place]!
   }
 }
 

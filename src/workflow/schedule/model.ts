@@ -27,6 +27,10 @@ export type Model = {
   readonly within: Float64Array
   readonly isStorage: Uint8Array
   readonly isBuffer: Uint8Array
+  /** For how many jobs a place is a buffer. */
+  readonly sharers: Int32Array
+  /** Of each job and place a number; places of one number are alike for the job: its buffers, and the members of a pool. */
+  readonly alike: Int16Array
   /** The legs between two places by their groups: `firstLeg[way] ... firstLeg[way + 1] - 1`; none if there is no way. */
   readonly groupOf: Int16Array
   readonly groups: number
@@ -187,6 +191,17 @@ function poolsOf(problem: Problem, { firstStop, hopIn, hopOut, work, tail }: Ret
   return { visit, pools, firstPool: first, stopPool: Int16Array.from(flat) }
 }
 
+function alikeOf({ jobs, places }: Problem, isBuffer: Uint8Array, pools: readonly Pool[]): Int16Array {
+  const ofPools = places.map(({ group }, place) =>
+    [group, ...[...pools.keys()].filter((pool) => pools[pool]!.members.includes(place))].join(),
+  )
+  const like = places.map(({ isStorage }, place) =>
+    isStorage || !ofPools[place]!.includes(',') ? place : ofPools.indexOf(ofPools[place]!),
+  )
+  const buffer = (place: number) => places.length + places[place]!.group
+  return Int16Array.from(jobs.flatMap((_, job) => like.map((key, place) => (isBuffer[job * places.length + place] ? buffer(place) : key))))
+}
+
 export function modelOf(problem: Problem): Model {
   const { jobs, places, arms, ways, groups } = problem
   const each = tables(problem)
@@ -197,6 +212,7 @@ export function modelOf(problem: Problem): Model {
   jobs.forEach(({ buffers }, job) => {
     for (const place of buffers) if (!places[place]!.isStorage) isBuffer[job * places.length + place] = 1
   })
+  const made = poolsOf(problem, each)
   return {
     problem,
     jobs: jobs.length,
@@ -218,7 +234,9 @@ export function modelOf(problem: Problem): Model {
     before: orderOfKinds(problem),
     classOf: classes(problem),
     weight: Float64Array.from(jobs, ({ priority }) => 2 ** priority),
+    sharers: Int32Array.from(places, (_, place) => jobs.reduce((sum, _, job) => sum + isBuffer[job * places.length + place]!, 0)),
+    alike: alikeOf(problem, isBuffer, made.pools),
     ...each,
-    ...poolsOf(problem, each),
+    ...made,
   }
 }
