@@ -4,8 +4,8 @@ import type { Model } from './model.ts'
 import type { Hop, States } from './state.ts'
 
 export type Rules = {
-  /** Labware of one kind does not overtake. */
-  readonly keepsOrder: boolean
+  /** Tables that say for a stop which other stop must have been begun before; -1 for none. */
+  readonly turns: readonly Int32Array[]
   /** Every hop that is possible, also those that are hardly ever good: for the search that looks for any schedule at all. */
   readonly everything: boolean
 }
@@ -50,7 +50,7 @@ export class Hops {
     const { model, holder } = this.#states
     const { firstOption, optionPlace, isStorage, places } = model
     let canGoOn = false
-    if (this.#rules.keepsOrder && !isInTurn(this.#states, slot, hop.job, next)) return false
+    if (!this.#isInTurn(slot, next)) return false
     for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) {
       const place = optionPlace[index]!
       if (place !== hop.from && !isStorage[place] && holder[slot * places + place]! >= 0) continue
@@ -60,6 +60,15 @@ export class Hops {
       if (visit()) canGoOn = true
     }
     return canGoOn
+  }
+
+  #isInTurn(slot: number, next: number): boolean {
+    const { model, stop } = this.#states
+    for (const turn of this.#rules.turns) {
+      const first = turn[next]!
+      if (first >= 0 && stop[slot * model.jobs + model.jobOf[first]!]! <= first) return false
+    }
+    return true
   }
 
   /** Whether an earlier option is reached alike, takes as long and is free at least as early. */
@@ -113,15 +122,6 @@ export class Hops {
   #use(place: number): number {
     return this.#wanted[place]! * this.#states.model.jobs + this.#states.model.sharers[place]!
   }
-}
-
-/** Whether the labware of the same kind that goes first has been at the stop. */
-function isInTurn({ model, stop }: States, slot: number, job: number, next: number): boolean {
-  const { before, firstStop, jobs } = model
-  const first = before[job]!
-  if (first < 0) return true
-  const left = firstStop[first + 1]! - 1 - stop[slot * jobs + first]!
-  return left < firstStop[job + 1]! - 1 - next
 }
 
 /** Finds out whether labware is locked for good: none of it can move unless other locked labware moves first. */

@@ -48,8 +48,9 @@ export type Model = {
   /** The least seconds of arms from a stop on: of all arms together, and of each arm for what no other can do (`stop * arms + arm`). */
   readonly armTail: Float64Array
   readonly soleTail: Float64Array
-  /** The labware of the same kind that is served before this one; -1 for none. */
-  readonly before: Int16Array
+  readonly jobOf: Int32Array
+  /** For each stop the same stop of the labware of the same kind that is served before; -1 for none. */
+  readonly turnOfKind: Int32Array
   /** Jobs of one class can stand for each other. */
   readonly classOf: Int32Array
   readonly weight: Float64Array
@@ -114,16 +115,18 @@ function hopTo(problem: Problem, ways: Ways, job: number, stop: number): Way {
   }
 }
 
-/** For each job the one of its kind that goes before it: who is further on goes first, then the order of the jobs. */
-function orderOfKinds({ jobs }: Problem): Int16Array {
-  const before = new Int16Array(jobs.length).fill(-1)
+/** Labware of one kind is served in order: labware that is further on goes first, then the order of the jobs counts. Stops are the same if so many come after them. */
+function turnsOfKinds({ jobs }: Problem, firstStop: Int32Array): Int32Array {
+  const turns = new Int32Array(firstStop[jobs.length]!).fill(-1)
   const last = new Map<number, number>()
   const order = jobs.map((_, job) => job).sort((a, b) => jobs[a]!.stops.length - jobs[b]!.stops.length || a - b)
   for (const job of order) {
-    before[job] = last.get(jobs[job]!.kind) ?? -1
+    const before = last.get(jobs[job]!.kind)
     last.set(jobs[job]!.kind, job)
+    if (before === undefined) continue
+    for (let left = 1; left <= jobs[before]!.stops.length; left++) turns[firstStop[job + 1]! - 1 - left] = firstStop[before + 1]! - 1 - left
   }
-  return before
+  return turns
 }
 
 function classes({ jobs }: Problem): Int32Array {
@@ -231,7 +234,8 @@ export function modelOf(problem: Problem): Model {
     firstCarrier: ragged(legs.map(({ by }) => by.map(() => 0))).first,
     carrierArm: Int16Array.from(legs.flatMap(({ by }) => by.map(({ arm }) => arm))),
     carrierSeconds: Float64Array.from(legs.flatMap(({ by }) => by.map(({ seconds }) => seconds))),
-    before: orderOfKinds(problem),
+    jobOf: Int32Array.from(jobs.flatMap(({ stops }, job) => [...stops, null].map(() => job))),
+    turnOfKind: turnsOfKinds(problem, each.firstStop),
     classOf: classes(problem),
     weight: Float64Array.from(jobs, ({ priority }) => 2 ** priority),
     sharers: Int32Array.from(places, (_, place) => jobs.reduce((sum, _, job) => sum + isBuffer[job * places.length + place]!, 0)),

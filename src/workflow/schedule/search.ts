@@ -5,6 +5,7 @@ import { Beam } from './beam.ts'
 import { Rater } from './bound.ts'
 import { findAny } from './depth_first.ts'
 import type { Progress } from './extend.ts'
+import { improve } from './improve.ts'
 import { type Model, modelOf } from './model.ts'
 import type { PlannedMove, Problem, Schedule } from './problem.ts'
 import type { Step } from './rows.ts'
@@ -84,12 +85,14 @@ function isBetter({ progress, keepsOrder }: Found, best: Found | null, _: boolea
 function search(model: Model, keepsOrder: boolean, bound: number, budget: number): Found {
   const progress: Progress = { states: 0, budget, cost: Number.POSITIVE_INFINITY, steps: null }
   const widest = Math.max(1, Math.floor(bytesAtMost / (2 * bytesOf(model))))
+  const turns = keepsOrder ? [model.turnOfKind] : []
   for (const { weights, share } of passes) {
     if (progress.states >= budget || isBest(model, progress, bound)) break
-    const beam = new Beam(model, { keepsOrder, everything: false }, weights, share === 0 ? 1 : widest)
+    const beam = new Beam(model, { turns, everything: false }, weights, share === 0 ? 1 : widest)
     beam.run(progress, Math.floor((budget - progress.states) * share))
   }
-  if (progress.steps === null) findAny(model, keepsOrder, passes[0]!.weights, progress)
+  if (progress.steps === null) findAny(model, turns, passes[0]!.weights, progress)
+  else improve(model, turns, passes[0]!.weights, progress, () => isBest(model, progress, bound))
   return { model, progress, keepsOrder }
 }
 
