@@ -95,10 +95,11 @@ export class Hops {
 
   #toBuffers(slot: number, hop: Hop, visit: () => boolean): void {
     const { model, holder } = this.#states
-    const { isBuffer, places } = model
+    const { firstBuffer, buffer, places } = model
     hop.option = -1
-    for (let place = 0; place < places; place++) {
-      if (!isBuffer[hop.job * places + place] || holder[slot * places + place]! >= 0 || place === hop.from) continue
+    for (let index = firstBuffer[hop.job]!; index < firstBuffer[hop.job + 1]!; index++) {
+      const place = buffer[index]!
+      if (holder[slot * places + place]! >= 0) continue
       if (this.#hasTwin(slot, hop.job, place)) continue
       hop.to = place
       visit()
@@ -108,10 +109,11 @@ export class Hops {
   /** Whether another free buffer is reached alike, is free at least as early, and is of less use to others. */
   #hasTwin(slot: number, job: number, place: number): boolean {
     const { model, holder, freeFrom } = this.#states
-    const { isBuffer, groupOf, places } = model
+    const { firstBuffer, buffer, groupOf, places } = model
     const mine = freeFrom[slot * places + place]!
-    for (let other = 0; other < places; other++) {
-      if (other === place || !isBuffer[job * places + other] || groupOf[other] !== groupOf[place]) continue
+    for (let index = firstBuffer[job]!; index < firstBuffer[job + 1]!; index++) {
+      const other = buffer[index]!
+      if (other === place || groupOf[other] !== groupOf[place]) continue
       if (holder[slot * places + other]! >= 0 || freeFrom[slot * places + other]! > mine) continue
       const [use, useOfOther] = [this.#use(place), this.#use(other)]
       if (useOfOther < use || (useOfOther === use && (freeFrom[slot * places + other]! < mine || other < place))) return true
@@ -145,7 +147,7 @@ export function isLocked(states: States, slot: number, locked: Uint8Array): bool
 }
 
 function hasWayOn({ model, stop, at, holder }: States, slot: number, job: number, locked: Uint8Array): boolean {
-  const { jobs, places, firstOption, optionPlace, isStorage, isBuffer } = model
+  const { jobs, places, firstOption, optionPlace, isStorage, firstBuffer, buffer } = model
   const from = at[slot * jobs + job]!
   const next = stop[slot * jobs + job]!
   const isOpen = (place: number) => {
@@ -154,7 +156,8 @@ function hasWayOn({ model, stop, at, holder }: States, slot: number, job: number
   }
   for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) if (isOpen(optionPlace[index]!)) return true
   if (isStorage[from]) return false
-  for (let place = 0; place < places; place++) if (place !== from && isBuffer[job * places + place] && isOpen(place)) return true
+  for (let index = firstBuffer[job]!; index < firstBuffer[job + 1]!; index++)
+    if (buffer[index] !== from && isOpen(buffer[index]!)) return true
   return false
 }
 

@@ -27,6 +27,9 @@ export type Model = {
   readonly within: Float64Array
   readonly isStorage: Uint8Array
   readonly isBuffer: Uint8Array
+  /** The buffers of each job: `buffer[firstBuffer[job] ... firstBuffer[job + 1] - 1]`. */
+  readonly firstBuffer: Int32Array
+  readonly buffer: Int16Array
   /** For how many jobs a place is a buffer. */
   readonly sharers: Int32Array
   /** Of each job and place a number; places of one number are alike for the job: its buffers, and the members of a pool. */
@@ -215,6 +218,7 @@ export function modelOf(problem: Problem): Model {
   jobs.forEach(({ buffers }, job) => {
     for (const place of buffers) if (!places[place]!.isStorage) isBuffer[job * places.length + place] = 1
   })
+  const buffers = ragged(jobs.map((job) => [...new Set(job.buffers.filter((place) => !places[place]!.isStorage))].sort((a, b) => a - b)))
   const made = poolsOf(problem, each)
   return {
     problem,
@@ -227,6 +231,8 @@ export function modelOf(problem: Problem): Model {
     within: Float64Array.from(stops, ({ within_s }) => within_s ?? Number.POSITIVE_INFINITY),
     isStorage: Uint8Array.from(places, ({ isStorage }) => Number(isStorage)),
     isBuffer,
+    firstBuffer: buffers.first,
+    buffer: Int16Array.from(buffers.flat),
     groupOf: Int16Array.from(places, ({ group }) => group),
     groups,
     firstLeg: ragged(ways.map((way) => (way ?? []).map(() => 0))).first,
