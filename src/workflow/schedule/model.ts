@@ -57,6 +57,7 @@ export type Model = {
   /** Jobs of one class can stand for each other. */
   readonly classOf: Int32Array
   readonly weight: Float64Array
+  readonly weightOfAll: number
   readonly pools: readonly Pool[]
   /** The pools to which a stop brings work: `stopPool[firstPool[stop] ... firstPool[stop + 1] - 1]`. */
   readonly firstPool: Int32Array
@@ -244,6 +245,7 @@ export function modelOf(problem: Problem): Model {
     turnOfKind: turnsOfKinds(problem, each.firstStop),
     classOf: classes(problem),
     weight: Float64Array.from(jobs, ({ priority }) => 2 ** priority),
+    weightOfAll: jobs.reduce((sum, { priority }) => sum + 2 ** priority, 0),
     sharers: Int32Array.from(places, (_, place) => jobs.reduce((sum, _, job) => sum + isBuffer[job * places.length + place]!, 0)),
     alike: alikeOf(problem, isBuffer, made.pools),
     ...each,

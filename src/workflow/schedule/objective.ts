@@ -15,7 +15,6 @@ export function costOf(states: States, slot: number): number {
 export class Sums {
   /** The longest journey, the sum of the ends, the time that labware stands open, and the seconds by which windows are missed: at least. */
   most = 0
-  ends = 0
   flow = 0
   open = 0
   excess = 0
@@ -31,7 +30,6 @@ export class Sums {
   readonly #open: Float64Array
   readonly #excess: Float64Array
   #doneMost = 0
-  #doneEnds = 0
 
   constructor(states: States) {
     const { jobs } = states.model
@@ -49,12 +47,11 @@ export class Sums {
     const { model, stop, ready } = this.#states
     const { jobs, firstStop, tail, firstOption, optionPlace } = model
     this.#slot = slot
-    this.#count = this.#doneMost = this.#doneEnds = 0
+    this.#count = this.#doneMost = 0
     for (let job = 0; job < jobs; job++) {
       const next = stop[slot * jobs + job]!
       const now = ready[slot * jobs + job]!
       if (next === firstStop[job + 1]! - 1) {
-        this.#doneEnds += now
         this.#doneMost = Math.max(this.#doneMost, now)
         continue
       }
@@ -78,7 +75,6 @@ export class Sums {
   of(hop: Hop, soonest: number, freeFrom: number, freeTo: number): void {
     const { model, flow, open, excess } = this.#states
     this.most = this.#doneMost
-    this.ends = this.#doneEnds
     this.flow = flow[this.#slot]!
     this.open = open[this.#slot]!
     this.excess = excess[this.#slot]!
@@ -95,7 +91,6 @@ export class Sums {
   }
 
   #add(weight: number, leaves: number, end: number, open: number, excess: number): void {
-    this.ends += end
     this.flow += weight * end
     if (end > this.most) this.most = end
     this.open += weight * Math.max(0, leaves + open)
