@@ -80,7 +80,10 @@ function follow(
 ): void {
   const { legs, from, to, start_s, end_s } = move
   const way = from === to ? [] : problem.ways[problem.places[from]!.group * problem.groups + problem.places[to]!.group]
-  if (!way || way.length !== legs.length) return fault(`moves from ${from} to ${to} in ${legs.length} legs`)
+  if (!way || way.length !== legs.length) {
+    fault(`moves from ${from} to ${to} in ${legs.length} legs`)
+    return
+  }
   if (legs.length > 0 && (legs[0]!.start_s !== start_s || legs.at(-1)!.end_s !== end_s || legs[0]!.arm !== move.arm))
     fault('its legs are not its move')
   legs.forEach((leg, index) => {

@@ -27,9 +27,10 @@ export class Beam {
     this.#locked = new Uint8Array(model.jobs)
   }
 
-  /** Searches with about so many states, and writes what is better than before into `progress`. The beam is as wide as the states that are left allow. */
+  /** Searches with about so many states, and writes what is better than before into `progress`. The beam is as wide as these states allow. */
   run(progress: Progress, states: number): void {
     const end = Math.min(progress.budget, progress.states + states)
+    this.#log.count = 0
     this.#states.begin(0)
     let [base, count] = [0, 1]
     while (count > 0 && progress.states < progress.budget) {

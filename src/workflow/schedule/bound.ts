@@ -1,22 +1,22 @@
 // How long a schedule becomes at least after a hop: by the way of each labware, by the work of each pool with its change-overs, and by the arms.
 
 import type { Model } from './model.ts'
-import { type After, Sums } from './objective.ts'
+import { Sums } from './objective.ts'
 import { type Hop, isAtStart, missed, type States } from './state.ts'
 
 /** How much the mean of all bounds counts beside the largest. */
 export type Weights = { readonly pools: number; readonly jobs: number; readonly arms: number }
 
 /** Rates the hops from one state without making them. */
-export class Rater implements After {
+export class Rater {
   /** What the schedule costs at least after the hop that was rated last. */
   least = 0
-  /** When the first arm is free after that hop. */
-  soonest = 0
   readonly #model: Model
   readonly #states: States
   readonly #weights: Weights
-  readonly #sums = new Sums()
+  readonly #sums: Sums
+  /** When the first arm is free. */
+  #soonest = 0
   #slot = 0
   /** Of each place: when labware that stands there can leave, and how long it then still holds the place; or since when it is free, and -1. */
   readonly #free: Float64Array
@@ -33,6 +33,7 @@ export class Rater implements After {
     const { model } = states
     this.#model = model
     this.#states = states
+    this.#sums = new Sums(states)
     this.#weights = weights
     this.#free = new Float64Array(model.places)
     this.#out = new Float64Array(model.places)
@@ -51,6 +52,7 @@ export class Rater implements After {
     for (let arm = 0; arm < this.#arms.length; arm++) this.#arms[arm] = armFree[slot * this.#arms.length + arm]!
     this.#readHeads()
     this.#readPlaces()
+    this.#sums.prepare(slot, this.#comes)
   }
 
   #readHeads(): void {
@@ -109,19 +111,19 @@ export class Rater implements After {
   }
 
   #rateAll(hop: Hop, next: number, after: number): number {
-    const { jobs, pools, problem } = this.#model
+    const { pools, problem, weightOfAll } = this.#model
     const { pools: ofPools, jobs: ofJobs, arms: ofArms } = this.#weights
     this.#readSoonest()
     const arms = this.#armBound(next, after)
     this.#readPools()
-    this.#sums.of(this.#states, this.#slot, hop, this)
-    const { most, ends, flow, open, excess } = this.#sums
+    this.#sums.of(hop, this.#soonest, this.#free[hop.from]!, this.#free[hop.to]! + Math.max(0, this.#out[hop.to]!))
+    const { most, flow, open, excess } = this.#sums
     const bound = Math.max(this.#states.end[this.#slot]!, arms, this.#poolMost, most)
-    const likely = (ofPools * this.#poolSum) / Math.max(1, pools.length) + (ofJobs * ends) / jobs + ofArms * arms
+    const likely = (ofPools * this.#poolSum) / Math.max(1, pools.length) + (ofJobs * flow) / weightOfAll + ofArms * arms
     const { objective } = problem
     const main = objective === 'makespan' ? bound : objective === 'flow_time' ? flow : open
     this.least = excess * missed + main
-    return objective === 'makespan' ? this.least + likely : this.least + likely * (objective === 'flow_time' ? jobs : 0.1)
+    return objective === 'makespan' ? this.least + likely : this.least + likely * (objective === 'flow_time' ? weightOfAll : 0.1)
   }
 
   /** The bound of the makespan from the state as it is. */
@@ -138,8 +140,8 @@ export class Rater implements After {
   }
 
   #readSoonest(): void {
-    this.soonest = this.#arms[0] ?? 0
-    for (let arm = 1; arm < this.#arms.length; arm++) if (this.#arms[arm]! < this.soonest) this.soonest = this.#arms[arm]!
+    this.#soonest = this.#arms[0] ?? 0
+    for (let arm = 1; arm < this.#arms.length; arm++) if (this.#arms[arm]! < this.#soonest) this.#soonest = this.#arms[arm]!
   }
 
   #armBound(next: number, after: number): number {
@@ -165,11 +167,11 @@ export class Rater implements After {
 
   #pool(pool: number): number {
     const { members, longestOut, shortestTail } = this.#model.pools[pool]!
-    const head = Math.max(this.soonest, this.#head[pool]!)
+    const head = Math.max(this.#soonest, this.#head[pool]!)
     let sum = this.#work[pool]!
     for (let index = 0; index < members.length; index++) {
       const [free, out] = [this.#free[members[index]!]!, this.#out[members[index]!]!]
-      sum += out < 0 ? Math.max(free, head) : Math.max(free, this.soonest) + out
+      sum += out < 0 ? Math.max(free, head) : Math.max(free, this.#soonest) + out
     }
     return sum / members.length - longestOut + shortestTail
   }
@@ -188,7 +190,8 @@ export class Rater implements After {
     return level
   }
 
-  comes(stop: number): number {
+  /** When a place for a stop is free at the earliest. */
+  readonly #comes = (stop: number): number => {
     const { firstOption, optionPlace, isStorage } = this.#model
     let earliest = Number.POSITIVE_INFINITY
     for (let index = firstOption[stop]!; index < firstOption[stop + 1]!; index++) {
@@ -208,7 +211,7 @@ export class Rater implements After {
     for (let later = stop + 1; later < done; later++) {
       const limit = isOpen ? Math.min(within[later]!, hopIn[later]!) : within[later]!
       if (limit === Number.POSITIVE_INFINITY) break
-      arrival = Math.max(arrival, this.comes(later) + hopIn[later]! - lead - limit)
+      arrival = Math.max(arrival, this.#comes(later) + hopIn[later]! - lead - limit)
       lead += limit + work[later]!
     }
     return arrival

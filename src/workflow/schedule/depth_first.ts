@@ -8,10 +8,10 @@ import { costOf } from './objective.ts'
 import { Rows } from './rows.ts'
 import { States } from './state.ts'
 
-export function findAny(model: Model, keepsOrder: boolean, weights: Weights, progress: Progress): void {
+export function findAny(model: Model, turns: readonly Int32Array[], weights: Weights, progress: Progress): void {
   const depth = 2 * model.firstStop[model.jobs]! + 16
-  const states = new States(model, depth + 1)
-  const extension = new Extension(states, { keepsOrder, everything: true }, weights)
+  const states = new States(model, depth + 1, true)
+  const extension = new Extension(states, { turns, everything: true }, weights)
   const { rows, hop } = extension
   const log = new Rows()
   const seen = new Set<number>()

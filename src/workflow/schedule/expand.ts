@@ -4,8 +4,8 @@ import type { Model } from './model.ts'
 import type { Hop, States } from './state.ts'
 
 export type Rules = {
-  /** Labware of one kind does not overtake. */
-  readonly keepsOrder: boolean
+  /** Tables that say for a stop which other stop must have been begun before; -1 for none. */
+  readonly turns: readonly Int32Array[]
   /** Every hop that is possible, also those that are hardly ever good: for the search that looks for any schedule at all. */
   readonly everything: boolean
 }
@@ -50,7 +50,7 @@ export class Hops {
     const { model, holder } = this.#states
     const { firstOption, optionPlace, isStorage, places } = model
     let canGoOn = false
-    if (this.#rules.keepsOrder && !isInTurn(this.#states, slot, hop.job, next)) return false
+    if (!this.#isInTurn(slot, next)) return false
     for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) {
       const place = optionPlace[index]!
       if (place !== hop.from && !isStorage[place] && holder[slot * places + place]! >= 0) continue
@@ -60,6 +60,15 @@ export class Hops {
       if (visit()) canGoOn = true
     }
     return canGoOn
+  }
+
+  #isInTurn(slot: number, next: number): boolean {
+    const { model, stop } = this.#states
+    for (const turn of this.#rules.turns) {
+      const first = turn[next]!
+      if (first >= 0 && stop[slot * model.jobs + model.jobOf[first]!]! <= first) return false
+    }
+    return true
   }
 
   /** Whether an earlier option is reached alike, takes as long and is free at least as early. */
@@ -86,37 +95,35 @@ export class Hops {
 
   #toBuffers(slot: number, hop: Hop, visit: () => boolean): void {
     const { model, holder } = this.#states
-    const { isBuffer, places } = model
+    const { firstBuffer, buffer, places } = model
     hop.option = -1
-    for (let place = 0; place < places; place++) {
-      if (!isBuffer[hop.job * places + place] || holder[slot * places + place]! >= 0 || place === hop.from) continue
+    for (let index = firstBuffer[hop.job]!; index < firstBuffer[hop.job + 1]!; index++) {
+      const place = buffer[index]!
+      if (holder[slot * places + place]! >= 0) continue
       if (this.#hasTwin(slot, hop.job, place)) continue
       hop.to = place
       visit()
     }
   }
 
-  /** Whether another free buffer is reached alike and is free at least as early. */
+  /** Whether another free buffer is reached alike, is free at least as early, and is of less use to others. */
   #hasTwin(slot: number, job: number, place: number): boolean {
     const { model, holder, freeFrom } = this.#states
-    const { isBuffer, groupOf, places } = model
-    for (let other = 0; other < places; other++) {
-      if (other === place || !isBuffer[job * places + other] || groupOf[other] !== groupOf[place]) continue
-      if (holder[slot * places + other]! >= 0 || this.#wanted[other]! > this.#wanted[place]!) continue
-      const [mine, its] = [freeFrom[slot * places + place]!, freeFrom[slot * places + other]!]
-      if (this.#wanted[other]! < this.#wanted[place]! || its < mine || (its === mine && other < place)) return true
+    const { firstBuffer, buffer, groupOf, places } = model
+    const mine = freeFrom[slot * places + place]!
+    for (let index = firstBuffer[job]!; index < firstBuffer[job + 1]!; index++) {
+      const other = buffer[index]!
+      if (other === place || groupOf[other] !== groupOf[place]) continue
+      if (holder[slot * places + other]! >= 0 || freeFrom[slot * places + other]! > mine) continue
+      const [use, useOfOther] = [this.#use(place), this.#use(other)]
+      if (useOfOther < use || (useOfOther === use && (freeFrom[slot * places + other]! < mine || other < place))) return true
     }
     return false
   }
-}
 
-/** Whether the labware of the same kind that goes first has been at the stop. */
-function isInTurn({ model, stop }: States, slot: number, job: number, next: number): boolean {
-  const { before, firstStop, jobs } = model
-  const first = before[job]!
-  if (first < 0) return true
-  const left = firstStop[first + 1]! - 1 - stop[slot * jobs + first]!
-  return left < firstStop[job + 1]! - 1 - next
+  #use(place: number): number {
+    return this.#wanted[place]! * this.#states.model.jobs + this.#states.model.sharers[place]!
+  }
 }
 
 /** Finds out whether labware is locked for good: none of it can move unless other locked labware moves first. */
@@ -140,7 +147,7 @@ export function isLocked(states: States, slot: number, locked: Uint8Array): bool
 }
 
 function hasWayOn({ model, stop, at, holder }: States, slot: number, job: number, locked: Uint8Array): boolean {
-  const { jobs, places, firstOption, optionPlace, isStorage, isBuffer } = model
+  const { jobs, places, firstOption, optionPlace, isStorage, firstBuffer, buffer } = model
   const from = at[slot * jobs + job]!
   const next = stop[slot * jobs + job]!
   const isOpen = (place: number) => {
@@ -149,7 +156,8 @@ function hasWayOn({ model, stop, at, holder }: States, slot: number, job: number
   }
   for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) if (isOpen(optionPlace[index]!)) return true
   if (isStorage[from]) return false
-  for (let place = 0; place < places; place++) if (place !== from && isBuffer[job * places + place] && isOpen(place)) return true
+  for (let index = firstBuffer[job]!; index < firstBuffer[job + 1]!; index++)
+    if (buffer[index] !== from && isOpen(buffer[index]!)) return true
   return false
 }
 

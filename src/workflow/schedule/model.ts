@@ -27,6 +27,13 @@ export type Model = {
   readonly within: Float64Array
   readonly isStorage: Uint8Array
   readonly isBuffer: Uint8Array
+  /** The buffers of each job: `buffer[firstBuffer[job] ... firstBuffer[job + 1] - 1]`. */
+  readonly firstBuffer: Int32Array
+  readonly buffer: Int16Array
+  /** For how many jobs a place is a buffer. */
+  readonly sharers: Int32Array
+  /** Of each job and place a number; places of one number are alike for the job: its buffers, and the members of a pool. */
+  readonly alike: Int16Array
   /** The legs between two places by their groups: `firstLeg[way] ... firstLeg[way + 1] - 1`; none if there is no way. */
   readonly groupOf: Int16Array
   readonly groups: number
@@ -44,11 +51,13 @@ export type Model = {
   /** The least seconds of arms from a stop on: of all arms together, and of each arm for what no other can do (`stop * arms + arm`). */
   readonly armTail: Float64Array
   readonly soleTail: Float64Array
-  /** The labware of the same kind that is served before this one; -1 for none. */
-  readonly before: Int16Array
+  readonly jobOf: Int32Array
+  /** For each stop the same stop of the labware of the same kind that is served before; -1 for none. */
+  readonly turnOfKind: Int32Array
   /** Jobs of one class can stand for each other. */
   readonly classOf: Int32Array
   readonly weight: Float64Array
+  readonly weightOfAll: number
   readonly pools: readonly Pool[]
   /** The pools to which a stop brings work: `stopPool[firstPool[stop] ... firstPool[stop + 1] - 1]`. */
   readonly firstPool: Int32Array
@@ -110,16 +119,18 @@ function hopTo(problem: Problem, ways: Ways, job: number, stop: number): Way {
   }
 }
 
-/** For each job the one of its kind that goes before it: who is further on goes first, then the order of the jobs. */
-function orderOfKinds({ jobs }: Problem): Int16Array {
-  const before = new Int16Array(jobs.length).fill(-1)
+/** Labware of one kind is served in order: labware that is further on goes first, then the order of the jobs counts. Stops are the same if so many come after them. */
+function turnsOfKinds({ jobs }: Problem, firstStop: Int32Array): Int32Array {
+  const turns = new Int32Array(firstStop[jobs.length]!).fill(-1)
   const last = new Map<number, number>()
   const order = jobs.map((_, job) => job).sort((a, b) => jobs[a]!.stops.length - jobs[b]!.stops.length || a - b)
   for (const job of order) {
-    before[job] = last.get(jobs[job]!.kind) ?? -1
+    const before = last.get(jobs[job]!.kind)
     last.set(jobs[job]!.kind, job)
+    if (before === undefined) continue
+    for (let left = 1; left <= jobs[before]!.stops.length; left++) turns[firstStop[job + 1]! - 1 - left] = firstStop[before + 1]! - 1 - left
   }
-  return before
+  return turns
 }
 
 function classes({ jobs }: Problem): Int32Array {
@@ -187,6 +198,17 @@ function poolsOf(problem: Problem, { firstStop, hopIn, hopOut, work, tail }: Ret
   return { visit, pools, firstPool: first, stopPool: Int16Array.from(flat) }
 }
 
+function alikeOf({ jobs, places }: Problem, isBuffer: Uint8Array, pools: readonly Pool[]): Int16Array {
+  const ofPools = places.map(({ group }, place) =>
+    [group, ...[...pools.keys()].filter((pool) => pools[pool]!.members.includes(place))].join(),
+  )
+  const like = places.map(({ isStorage }, place) =>
+    isStorage || !ofPools[place]!.includes(',') ? place : ofPools.indexOf(ofPools[place]!),
+  )
+  const buffer = (place: number) => places.length + places[place]!.group
+  return Int16Array.from(jobs.flatMap((_, job) => like.map((key, place) => (isBuffer[job * places.length + place] ? buffer(place) : key))))
+}
+
 export function modelOf(problem: Problem): Model {
   const { jobs, places, arms, ways, groups } = problem
   const each = tables(problem)
@@ -197,6 +219,8 @@ export function modelOf(problem: Problem): Model {
   jobs.forEach(({ buffers }, job) => {
     for (const place of buffers) if (!places[place]!.isStorage) isBuffer[job * places.length + place] = 1
   })
+  const buffers = ragged(jobs.map((job) => [...new Set(job.buffers.filter((place) => !places[place]!.isStorage))].sort((a, b) => a - b)))
+  const made = poolsOf(problem, each)
   return {
     problem,
     jobs: jobs.length,
@@ -208,6 +232,8 @@ export function modelOf(problem: Problem): Model {
     within: Float64Array.from(stops, ({ within_s }) => within_s ?? Number.POSITIVE_INFINITY),
     isStorage: Uint8Array.from(places, ({ isStorage }) => Number(isStorage)),
     isBuffer,
+    firstBuffer: buffers.first,
+    buffer: Int16Array.from(buffers.flat),
     groupOf: Int16Array.from(places, ({ group }) => group),
     groups,
     firstLeg: ragged(ways.map((way) => (way ?? []).map(() => 0))).first,
@@ -215,10 +241,14 @@ export function modelOf(problem: Problem): Model {
     firstCarrier: ragged(legs.map(({ by }) => by.map(() => 0))).first,
     carrierArm: Int16Array.from(legs.flatMap(({ by }) => by.map(({ arm }) => arm))),
     carrierSeconds: Float64Array.from(legs.flatMap(({ by }) => by.map(({ seconds }) => seconds))),
-    before: orderOfKinds(problem),
+    jobOf: Int32Array.from(jobs.flatMap(({ stops }, job) => [...stops, null].map(() => job))),
+    turnOfKind: turnsOfKinds(problem, each.firstStop),
     classOf: classes(problem),
     weight: Float64Array.from(jobs, ({ priority }) => 2 ** priority),
+    weightOfAll: jobs.reduce((sum, { priority }) => sum + 2 ** priority, 0),
+    sharers: Int32Array.from(places, (_, place) => jobs.reduce((sum, _, job) => sum + isBuffer[job * places.length + place]!, 0)),
+    alike: alikeOf(problem, isBuffer, made.pools),
     ...each,
-    ...poolsOf(problem, each),
+    ...made,
   }
 }

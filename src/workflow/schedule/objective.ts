@@ -2,13 +2,6 @@
 
 import { type Hop, isAtStart, missed, type States } from './state.ts'
 
-/** What the rater knows of the state after a hop. */
-export type After = {
-  readonly soonest: number
-  /** When a place for a stop is free at the earliest. */
-  comes(stop: number): number
-}
-
 /** The cost of a complete schedule. Ties are decided by the sum of the ends. */
 export function costOf(states: States, slot: number): number {
   const { objective } = states.model.problem
@@ -22,51 +15,110 @@ export function costOf(states: States, slot: number): number {
 export class Sums {
   /** The longest journey, the sum of the ends, the time that labware stands open, and the seconds by which windows are missed: at least. */
   most = 0
-  ends = 0
   flow = 0
   open = 0
   excess = 0
+  readonly #states: States
+  #slot = 0
+  /** The labware that is on its journey, and of each: when it can leave for its next stop, the place where that is, and what comes after it leaves. */
+  #count = 0
+  readonly #job: Int16Array
+  readonly #leaves: Float64Array
+  readonly #place: Int16Array
+  readonly #tail: Float64Array
+  /** What is added to the moment at which it leaves: that is how long it stands open, and by how much it misses its window. */
+  readonly #open: Float64Array
+  readonly #excess: Float64Array
+  #doneMost = 0
 
-  of(states: States, slot: number, hop: Hop, after: After): void {
-    const { jobs, firstStop, tail, hopIn, within, weight, optionSeconds } = states.model
-    this.most = this.ends = 0
-    this.flow = states.flow[slot]!
-    this.open = states.open[slot]!
-    this.excess = states.excess[slot]!
+  constructor(states: States) {
+    const { jobs } = states.model
+    this.#states = states
+    this.#job = new Int16Array(jobs)
+    this.#place = new Int16Array(jobs)
+    this.#leaves = new Float64Array(jobs)
+    this.#tail = new Float64Array(jobs)
+    this.#open = new Float64Array(jobs)
+    this.#excess = new Float64Array(jobs)
+  }
+
+  /** Reads a state; `comes` returns when a place for a stop is free at the earliest. */
+  prepare(slot: number, comes: (stop: number) => number): void {
+    const { model, stop, ready } = this.#states
+    const { jobs, firstStop, tail, firstOption, optionPlace } = model
+    this.#slot = slot
+    this.#count = this.#doneMost = 0
     for (let job = 0; job < jobs; job++) {
-      let next = states.stop[slot * jobs + job]!
-      let at = states.at[slot * jobs + job]!
-      let now = states.ready[slot * jobs + job]!
-      let since = states.since[slot * jobs + job]!
-      const isMoved = job === hop.job
-      const done = firstStop[job + 1]! - 1
-      if (isMoved && hop.option >= 0) {
-        this.#arrive(states, hop, next, since)
-        now = since = hop.end + optionSeconds[hop.option]!
-        at = hop.to
-        if (++next === done) this.flow += weight[job]! * now
-      } else if (isMoved) {
-        now = hop.end
-        at = hop.to
-      }
-      if (next === done) {
-        this.ends += now
-        if (now > this.most) this.most = now
+      const next = stop[slot * jobs + job]!
+      const now = ready[slot * jobs + job]!
+      if (next === firstStop[job + 1]! - 1) {
+        this.#doneMost = Math.max(this.#doneMost, now)
         continue
       }
-      const leaves = Math.max(now, after.soonest, after.comes(next))
-      const end = leaves + tail[next]!
-      this.ends += end
-      this.flow += weight[job]! * end
-      if (end > this.most) this.most = end
-      if (!isAtStart(states.model, job, next, at)) this.open += weight[job]! * (leaves + hopIn[next]! - since)
-      if (within[next]! < Number.POSITIVE_INFINITY) this.excess += weight[job]! * Math.max(0, leaves + hopIn[next]! - since - within[next]!)
+      const index = this.#count++
+      this.#job[index] = job
+      this.#leaves[index] = Math.max(now, comes(next))
+      this.#place[index] = firstOption[next + 1]! - firstOption[next]! === 1 ? optionPlace[firstOption[next]!]! : -1
+      this.#tail[index] = tail[next]!
+      this.#readLimits(index, job, next)
     }
   }
 
-  #arrive({ model }: States, hop: Hop, stop: number, since: number): void {
-    const weight = model.weight[hop.job]!
-    if (!isAtStart(model, hop.job, stop, hop.from)) this.open += weight * (hop.end - since)
-    this.excess += weight * Math.max(0, hop.end - since - model.within[stop]!)
+  #readLimits(index: number, job: number, next: number): void {
+    const { model, at, since } = this.#states
+    const lead = model.hopIn[next]! - since[this.#slot * model.jobs + job]!
+    this.#open[index] = isAtStart(model, job, next, at[this.#slot * model.jobs + job]!) ? Number.NEGATIVE_INFINITY : lead
+    this.#excess[index] = lead - model.within[next]!
+  }
+
+  /** `freeFrom` and `freeTo`: when the two places of the hop are free again. */
+  of(hop: Hop, soonest: number, freeFrom: number, freeTo: number): void {
+    const { model, flow, open, excess } = this.#states
+    this.most = this.#doneMost
+    this.flow = flow[this.#slot]!
+    this.open = open[this.#slot]!
+    this.excess = excess[this.#slot]!
+    for (let index = 0; index < this.#count; index++) {
+      const job = this.#job[index]!
+      if (job === hop.job) continue
+      let leaves = Math.max(this.#leaves[index]!, soonest)
+      const place = this.#place[index]!
+      if (place === hop.to && freeTo > leaves) leaves = freeTo
+      if (place === hop.from && freeFrom > leaves) leaves = freeFrom
+      this.#add(model.weight[job]!, leaves, leaves + this.#tail[index]!, this.#open[index]!, this.#excess[index]!)
+    }
+    this.#addMoved(hop, soonest)
+  }
+
+  #add(weight: number, leaves: number, end: number, open: number, excess: number): void {
+    this.flow += weight * end
+    if (end > this.most) this.most = end
+    this.open += weight * Math.max(0, leaves + open)
+    this.excess += weight * Math.max(0, leaves + excess)
+  }
+
+  #addMoved(hop: Hop, soonest: number): void {
+    const { model, stop, since } = this.#states
+    const { jobs, firstStop, tail, hopIn, within, optionSeconds } = model
+    const { job } = hop
+    const weight = model.weight[job]!
+    let next = stop[this.#slot * jobs + job]!
+    let [now, before] = [hop.end, since[this.#slot * jobs + job]!]
+    if (hop.option >= 0) {
+      if (!isAtStart(model, job, next, hop.from)) this.open += weight * (hop.end - before)
+      this.excess += weight * Math.max(0, hop.end - before - within[next]!)
+      now = before = hop.end + optionSeconds[hop.option]!
+      next++
+    }
+    const isDone = next === firstStop[job + 1]! - 1
+    const leaves = isDone ? now : Math.max(now, soonest)
+    const lead = isDone ? Number.NEGATIVE_INFINITY : hopIn[next]! - before
+    this.#add(
+      weight,
+      leaves,
+      leaves + tail[next]!,
+      isAtStart(model, job, next, hop.to) ? Number.NEGATIVE_INFINITY : lead,
+      lead - within[next]!,
+    )
   }
 }

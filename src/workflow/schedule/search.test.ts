@@ -31,3 +31,187 @@ for (const [name, shape] of Object.entries(shapes)) {
     t.end()
   })
 }
+
+const two: Omit<ProblemShape, 'seed'> = { jobs: 6, devices: 4, parks: 2, arms: 2, ownPads: true }
+
+const onlyArm = (problem: Problem, arm: number): Problem => ({
+  ...problem,
+  arms: [problem.arms[arm]!],
+  arm_free_s: [problem.arm_free_s[arm]!],
+  ways: problem.ways.map(
+    (way) => way?.map((leg) => ({ ...leg, by: leg.by.filter((by) => by.arm === arm).map(({ seconds }) => ({ arm: 0, seconds })) })) ?? null,
+  ),
+})
+
+test('two arms are never worse than one of them', (t) => {
+  let better = 0
+  for (let seed = 1; seed <= 40; seed++) {
+    const problem = randomProblem({ ...two, seed })
+    const both = findSchedule(problem, { states: defaultBudget(problem) / 10 })!
+    for (const arm of problem.arms.keys()) {
+      const alone = onlyArm(problem, arm)
+      const one = findSchedule(alone, { states: defaultBudget(alone) / 10 })!
+      if (both.makespan_s > one.makespan_s + 1e-6)
+        t.fail(`seed ${seed}: ${both.makespan_s} with two arms, ${one.makespan_s} with arm ${arm}`)
+      if (both.makespan_s < one.makespan_s - 1e-6) better++
+    }
+  }
+  t.ok(better > 20, `${better} are better`)
+  t.end()
+})
+
+/** A bench with one arm whose hops take 10 seconds, and labware that starts and ends at pads of its own. */
+function bench(
+  devices: number,
+  parks: number,
+  journeys: readonly { stops: readonly Stop[]; kind?: number; priority?: number; at?: number; ready_s?: number }[],
+): Problem {
+  const place = (name: string) => ({ name, isStorage: false, group: 0 })
+  const names = [
+    ...Array.from({ length: devices }, (_, device) => `device-${device}`),
+    ...Array.from({ length: parks }, (_, park) => `park-${park}`),
+  ]
+  const jobs = journeys.map(({ stops, kind, priority = 0, at, ready_s = 0 }, index): Job => {
+    const pad = devices + parks + index
+    const buffers = [...Array.from({ length: parks }, (_, park) => devices + park), ...(at === undefined ? [pad] : [])]
+    const end = { options: [{ place: pad, seconds: 0 }], within_s: null }
+    const job = { thread_id: `plate-${index}`, kind: kind ?? index, priority, buffers, stays: true }
+    return { ...job, at: at ?? pad, ready_s, since_s: ready_s, stops: [...stops, end] }
+  })
+  return {
+    places: [...names, ...journeys.map((_, index) => `pad-${index}`)].map(place),
+    arms: ['arm'],
+    arm_free_s: [0],
+    jobs,
+    ways: [[{ by: [{ arm: 0, seconds: 10 }], via: -1 }]],
+    groups: 1,
+    objective: 'makespan',
+    overtaking: null,
+  }
+}
+
+const at = (device: number, seconds: number, within_s: number | null = null): Stop => ({ options: [{ place: device, seconds }], within_s })
+const find = (problem: Problem) => {
+  const schedule = findSchedule(problem, { states: defaultBudget(problem) })!
+  return { ...schedule, at: arrivals(problem, schedule), faults: checkSchedule(problem, schedule) }
+}
+
+test('one labware at one device: hop, work, hop', (t) => {
+  const { makespan_s, bound_s, moves } = find(bench(1, 0, [{ stops: [at(0, 100)] }]))
+  t.same([makespan_s, bound_s, moves.map(({ start_s }) => start_s)], [120, 120, [0, 110]])
+  t.end()
+})
+
+test('labware that must change places needs one place to wait', (t) => {
+  const journeys = [
+    { at: 0, stops: [at(1, 50)] },
+    { at: 1, stops: [at(0, 50)] },
+  ]
+  t.equal(findSchedule(bench(2, 0, journeys), { states: 10_000 }), null)
+  t.same(find(bench(2, 1, journeys)).faults, [])
+  t.end()
+})
+
+test('labware that is at the next device already does not move', (t) => {
+  const { makespan_s, moves } = find(bench(1, 0, [{ stops: [at(0, 50), at(0, 30)] }]))
+  t.same([makespan_s, moves.map(({ arm }) => arm)], [100, [0, -1, 0]])
+  t.end()
+})
+
+test('a window is held by beginning later, and missed as little as possible if it cannot be held', (t) => {
+  const held = bench(2, 0, [{ at: 1, ready_s: 200, stops: [at(0, 10)] }, { stops: [at(0, 20), at(1, 20, 15)] }])
+  const schedule = find(held)
+  t.same([schedule.faults, missedWindows(held, schedule)], [[], 0])
+  const narrow = bench(1, 0, [{ stops: [at(0, 20)] }, { at: 0, ready_s: 30, stops: [at(0, 5, 4)] }])
+  const missed = bench(2, 0, [{ stops: [at(0, 20), at(1, 20, 4)] }])
+  t.same([missedWindows(narrow, find(narrow)), missedWindows(missed, find(missed))], [0, 6])
+  t.end()
+})
+
+test('labware of one kind is served in order, unless overtaking saves more than the share that is allowed', (t) => {
+  const of = (kinds: readonly number[], overtaking: number | null) => {
+    const stops = [
+      [at(0, 10), at(1, 200)],
+      [at(0, 100), at(1, 10)],
+      [at(0, 100), at(1, 10)],
+    ]
+    return {
+      ...bench(
+        2,
+        2,
+        stops.reverse().map((stops, index) => ({ kind: kinds[index]!, stops })),
+      ),
+      overtaking,
+    }
+  }
+  const isInOrder = (arrivals: readonly number[][]) =>
+    [0, 1, 2].every((stop) => arrivals[0]![stop]! < arrivals[1]![stop]! && arrivals[1]![stop]! < arrivals[2]![stop]!)
+  const [free, kept, dear, cheap] = [of([0, 1, 2], null), of([0, 0, 0], null), of([0, 0, 0], 0.6), of([0, 0, 0], 0.1)].map(find)
+  t.same([isInOrder(free!.at), isInOrder(kept!.at), isInOrder(dear!.at), isInOrder(cheap!.at)], [false, true, true, false])
+  t.equal(cheap!.makespan_s, free!.makespan_s)
+  t.end()
+})
+
+test('labware of a higher priority goes first where the makespan allows it', (t) => {
+  for (const first of [0, 1]) {
+    const { at: arrival } = find(
+      bench(
+        1,
+        0,
+        [0, 1].map((job) => ({ priority: job === first ? 2 : 0, stops: [at(0, 50)] })),
+      ),
+    )
+    t.ok(arrival[first]![0]! < arrival[1 - first]![0]!)
+  }
+  t.end()
+})
+
+test('the shortest work first makes the sum of the ends small; labware waits at its own start rather than open', (t) => {
+  const journeys = [{ stops: [at(0, 300)] }, { stops: [at(0, 20)] }, { stops: [at(0, 100)] }]
+  const flow = find({ ...bench(1, 0, journeys), objective: 'flow_time' })
+  t.ok(flow.at[1]![0]! < flow.at[2]![0]! && flow.at[2]![0]! < flow.at[0]![0]!)
+  const open = find({ ...bench(2, 2, [{ stops: [at(0, 20), at(1, 200)] }, { stops: [at(0, 20), at(1, 200)] }]), objective: 'open_time' })
+  t.same(
+    open.at.map(([first, second]) => second! - first!),
+    [30, 30],
+  )
+  t.end()
+})
+
+test('the same problem gives the same schedule, whatever was searched before', (t) => {
+  const problem = randomProblem({ ...two, seed: 7 })
+  const first = JSON.stringify(findSchedule(problem, { states: 20_000 }))
+  findSchedule(randomProblem({ ...two, seed: 8 }), { states: 5000 })
+  t.equal(JSON.stringify(findSchedule(problem, { states: 20_000 })), first)
+  t.end()
+})
+
+test('the check finds a move that is too early, one that is missing, and two that share an arm', (t) => {
+  const problem = randomProblem({ ...two, seed: 3 })
+  const schedule = findSchedule(problem, { states: 5000 })!
+  t.same(checkSchedule(problem, schedule), [])
+  const changed = (change: (index: number) => (typeof schedule.moves)[number][]) => ({
+    ...schedule,
+    moves: schedule.moves.flatMap((_, index) => change(index)),
+  })
+  const early = (move: (typeof schedule.moves)[number]) => {
+    const legs = move.legs.map((leg) => ({ ...leg, start_s: leg.start_s - 1, end_s: leg.end_s - 1 }))
+    return { ...move, legs, start_s: move.start_s - 1, end_s: move.end_s - 1 }
+  }
+  for (let wrong = 1; wrong < schedule.moves.length; wrong++) {
+    const without = checkSchedule(
+      problem,
+      changed((index) => (index === wrong ? [] : [schedule.moves[index]!])),
+    )
+    if (without.length === 0) t.fail(`move ${wrong} is missing, and nothing is said`)
+  }
+  const shifted = schedule.moves.filter(
+    (_, wrong) =>
+      checkSchedule(
+        problem,
+        changed((index) => [index === wrong ? early(schedule.moves[index]!) : schedule.moves[index]!]),
+      ).length > 0,
+  )
+  t.ok(shifted.length > schedule.moves.length / 2, `${shifted.length} of ${schedule.moves.length} moves that are too early are found`)
+  t.end()
+})

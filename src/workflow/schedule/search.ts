@@ -5,9 +5,9 @@ import { Beam } from './beam.ts'
 import { Rater } from './bound.ts'
 import { findAny } from './depth_first.ts'
 import type { Progress } from './extend.ts'
+import { improve } from './improve.ts'
 import { type Model, modelOf } from './model.ts'
 import type { PlannedMove, Problem, Schedule } from './problem.ts'
-import type { Step } from './rows.ts'
 import { Hop, States } from './state.ts'
 
 /** The passes of a search: how states are rated, and the share of the states that are left. */
@@ -21,10 +21,14 @@ const passes = [
 /** The bytes that the states of a beam may take. */
 const bytesAtMost = 8 << 20
 
+/** The usual budget for each stop that is left, and at most. */
+const statesForStop = 1200
+const statesAtMost = 1_200_000
+
 /** The states that are worth looking at in a problem of this size. */
 export function defaultBudget(problem: Problem): number {
   const stops = problem.jobs.reduce((sum, { stops }) => sum + stops.length, 0)
-  return variantsOf(problem).length * Math.max(20_000, Math.min(1_500_000, 2000 * stops))
+  return Math.min(statesAtMost, variantsOf(problem).length * statesForStop * (stops + 10))
 }
 
 /** Returns the best schedule that was found with so many states; null if no schedule was found. */
@@ -35,24 +39,24 @@ export function findSchedule(problem: Problem, budget: { readonly states: number
   let [best, used] = [null as Found | null, 0]
   for (const [index, variant] of variants.entries()) {
     const share = Math.floor((budget.states - used) / (variants.length - index))
-    const found = search(variant.arms === null ? model : modelOf(withArm(problem, variant.arms)), variant.keepsOrder, bound, share)
+    const found = search(variant.arm === null ? model : modelOf(withArm(problem, variant.arm)), variant, bound, share)
     used += found.progress.states
-    if (isBetter(found, best, variant.keepsOrder, problem)) best = found
+    if (isBetter(problem, found, best)) best = found
   }
-  return best?.progress.steps ? scheduleOf(best.model, best.progress.steps, bound, used) : null
+  return best && scheduleOf(best, bound, used)
 }
 
-type Found = { readonly model: Model; readonly progress: Progress; readonly keepsOrder: boolean }
+type Found = { readonly model: Model; readonly variant: Variant; readonly progress: Progress }
 
 /** What a part of the search looks for: schedules with one arm or with all, with labware of one kind in order or not. */
-type Variant = { readonly arms: number | null; readonly keepsOrder: boolean }
+type Variant = { readonly arm: number | null; readonly keepsOrder: boolean }
 
 /** One arm is tried alone, if it reaches everything: a schedule with two arms must never be worse. */
 function variantsOf(problem: Problem): Variant[] {
   const arms = [...loneArms(problem), null]
   const kinds = new Set(problem.jobs.map(({ kind }) => kind))
   const mayOvertake = problem.overtaking !== null && kinds.size < problem.jobs.length
-  return (mayOvertake ? [true, false] : [true]).flatMap((keepsOrder) => arms.map((arms) => ({ arms, keepsOrder })))
+  return (mayOvertake ? [true, false] : [true]).flatMap((keepsOrder) => arms.map((arm) => ({ arm, keepsOrder })))
 }
 
 /** The arms that reach everything, if there are several arms; of those that are alike the one that is free first. */
@@ -69,35 +73,42 @@ function loneArms(problem: Problem): number[] {
   return [...known.values()]
 }
 
+/** The problem as it is for one arm alone. */
 const withArm = (problem: Problem, arm: number): Problem => ({
   ...problem,
-  ways: problem.ways.map((way) => way?.map((leg) => ({ ...leg, by: leg.by.filter((by) => by.arm === arm) })) ?? null),
+  arms: [problem.arms[arm]!],
+  arm_free_s: [problem.arm_free_s[arm]!],
+  ways: problem.ways.map(
+    (way) => way?.map(({ by, via }) => ({ via, by: by.filter((one) => one.arm === arm).map((one) => ({ ...one, arm: 0 })) })) ?? null,
+  ),
 })
 
 /** Labware overtakes only if that shortens the schedule enough. */
-function isBetter({ progress, keepsOrder }: Found, best: Found | null, _: boolean, problem: Problem): boolean {
-  if (best === null || best.progress.steps === null) return progress.steps !== null
-  const share = best.keepsOrder && !keepsOrder ? problem.overtaking! : 0
+function isBetter({ overtaking }: Problem, { variant, progress }: Found, best: Found | null): boolean {
+  if (progress.steps === null || best === null) return progress.steps !== null
+  const share = best.variant.keepsOrder && !variant.keepsOrder ? overtaking! : 0
   return progress.cost < best.progress.cost * (1 - share)
 }
 
-function search(model: Model, keepsOrder: boolean, bound: number, budget: number): Found {
+function search(model: Model, variant: Variant, bound: number, budget: number): Found {
   const progress: Progress = { states: 0, budget, cost: Number.POSITIVE_INFINITY, steps: null }
   const widest = Math.max(1, Math.floor(bytesAtMost / (2 * bytesOf(model))))
+  const turns = variant.keepsOrder ? [model.turnOfKind] : []
   for (const { weights, share } of passes) {
     if (progress.states >= budget || isBest(model, progress, bound)) break
-    const beam = new Beam(model, { keepsOrder, everything: false }, weights, share === 0 ? 1 : widest)
+    const beam = new Beam(model, { turns, everything: false }, weights, share === 0 ? 1 : widest)
     beam.run(progress, Math.floor((budget - progress.states) * share))
   }
-  if (progress.steps === null) findAny(model, keepsOrder, passes[0]!.weights, progress)
-  return { model, progress, keepsOrder }
+  if (progress.steps === null) findAny(model, turns, passes[0]!.weights, progress)
+  else improve(model, turns, passes[0]!.weights, progress, () => isBest(model, progress, bound))
+  return { model, variant, progress }
 }
 
 const bytesOf = ({ jobs, places, arms, pools }: Model) => 22 * jobs + 10 * places + 16 * arms + 8 * pools.length + 52
 
-/** A schedule as short as the bound cannot be improved. */
-function isBest({ problem }: Model, { cost, steps }: Progress, bound: number): boolean {
-  return problem.objective === 'makespan' && steps !== null && Math.floor(cost) <= bound
+/** A schedule as short as the bound cannot be improved, unless some labware is more important. */
+function isBest({ problem, weight }: Model, { cost, steps }: Progress, bound: number): boolean {
+  return problem.objective === 'makespan' && steps !== null && Math.floor(cost) <= bound && weight.every((each) => each === weight[0])
 }
 
 function boundOf(model: Model): number {
@@ -109,12 +120,13 @@ function boundOf(model: Model): number {
 }
 
 /** Makes all hops once more, and writes them down. */
-function scheduleOf(model: Model, steps: readonly Step[], bound: number, effort: number): Schedule {
+function scheduleOf({ model, variant, progress }: Found, bound: number, effort: number): Schedule {
+  const armOf = (arm: number) => variant.arm ?? arm
   const states = new States(model, 1)
   const hop = new Hop()
   const moves: PlannedMove[] = []
   states.begin(0)
-  for (const { job, to, option, earliest } of steps) {
+  for (const { job, to, option, earliest } of progress.steps!) {
     hop.job = job
     hop.from = states.at[job]!
     hop.to = to
@@ -122,7 +134,7 @@ function scheduleOf(model: Model, steps: readonly Step[], bound: number, effort:
     states.time(0, hop, earliest)
     const stop = option < 0 ? null : states.stop[job]! - model.firstStop[job]!
     const legs = Array.from({ length: hop.legs }, (_, leg) => ({
-      arm: hop.arm[leg]!,
+      arm: armOf(hop.arm[leg]!),
       start_s: hop.legStart[leg]!,
       end_s: hop.legEnd[leg]!,
     }))

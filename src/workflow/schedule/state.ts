@@ -49,9 +49,12 @@ export class States {
   readonly soleWork: Float64Array
   /** The hop that led here, by its number in the log of the search. */
   readonly node: Int32Array
+  readonly #isExact: boolean
   readonly #widths: readonly (readonly [Int16Array | Int32Array | Float64Array, number])[]
 
-  constructor(model: Model, capacity: number) {
+  /** `isExact`: the hash tells places apart that are alike. */
+  constructor(model: Model, capacity: number, isExact = false) {
+    this.#isExact = isExact
     const { jobs, places, arms, pools } = model
     this.model = model
     this.at = new Int16Array(capacity * jobs)
@@ -109,7 +112,7 @@ export class States {
       }
       if (!model.isStorage[at] && (stays || !this.#isDone(job, first))) this.holder[slot * places + at] = job
       for (let stop = first; !this.#isDone(job, stop); stop++) this.#count(slot, stop, 1)
-      this.hash[slot]! += mixed(model.classOf[job]!, at, 0)
+      this.hash[slot]! += this.#mixed(job, at, 0)
     }
   }
 
@@ -179,11 +182,11 @@ export class States {
   /** Makes a hop whose times are computed. */
   apply(slot: number, hop: Hop): void {
     const { model, at, stop, ready, since, holder, freeFrom } = this
-    const { jobs, places, arms, isStorage, classOf, firstStop, weight } = model
+    const { jobs, places, arms, isStorage, firstStop, weight } = model
     const { job, from, to, end } = hop
     const mine = slot * jobs + job
     const next = stop[mine]!
-    this.hash[slot]! -= mixed(classOf[job]!, from, next - firstStop[job]!)
+    this.hash[slot]! -= this.#mixed(job, from, next - firstStop[job]!)
     if (from !== to && holder[slot * places + from] === job) {
       holder[slot * places + from] = -1
       freeFrom[slot * places + from] = hop.legEnd[0]!
@@ -203,16 +206,21 @@ export class States {
       this.#count(slot, next, -1)
       if (this.#isDone(job, next + 1)) this.#finish(slot, job)
     }
-    this.hash[slot]! += mixed(classOf[job]!, to, stop[mine]! - firstStop[job]!)
+    this.hash[slot]! += this.#mixed(job, to, stop[mine]! - firstStop[job]!)
   }
 
   /** The hash of the state after a hop. */
   hashAfter(slot: number, hop: Hop): number {
-    const { classOf, firstStop, jobs } = this.model
+    const { firstStop, jobs } = this.model
     const { job, from, to } = hop
     const index = this.stop[slot * jobs + job]! - firstStop[job]!
     const after = hop.option >= 0 ? index + 1 : index
-    return this.hash[slot]! - mixed(classOf[job]!, from, index) + mixed(classOf[job]!, to, after)
+    return this.hash[slot]! - this.#mixed(job, from, index) + this.#mixed(job, to, after)
+  }
+
+  #mixed(job: number, at: number, stop: number): number {
+    const { alike, places, classOf } = this.model
+    return mixed(classOf[job]!, this.#isExact ? at : alike[job * places + at]!, stop)
   }
 
   #finish(slot: number, job: number): void {
