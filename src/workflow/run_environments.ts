@@ -11,6 +11,7 @@ import type { Workflow } from './plans/plan.ts'
 import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
+import type { SafetyOptions } from './scheduler/deadlock_avoidance.ts'
 import { type Decision, DecisionLog } from './scheduler/decision_log.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
 import { SharedSpace } from './scheduler/shared_space.ts'
@@ -31,6 +32,8 @@ export type RunEnvironmentOptions = {
   backpressure?(): Promise<unknown> | undefined
   /** The durations that were learned, where something is driven. */
   durations?: Partial<Record<RunMode, Durations>>
+  /** How much the safe-state check of the scheduler may cost, and who answers where that is not enough. */
+  safety?: SafetyOptions
   /** Takes the decisions of the scheduler about deadlocks, outside PURE_SIM, as sentences for the log. */
   note?(sentence: string): void
   newId(): string
@@ -253,7 +256,11 @@ export class RunEnvironments {
       // An arm moves because of this decision, and a person may wonder why.
       if (isDriven && decision.kind === 'parked') this.#reportDeadlock(decision.thread_ids, decision.thread_id)
     }
-    const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, onDecision })
+    const scheduler = new Scheduler(graph, {
+      ahead: { clock, hops: new Hops(document, durations) },
+      onDecision,
+      safety: this.#options.safety ?? {},
+    })
     const { equipment } = parts
     const space = new SharedSpace(graph, (transporter) => equipment.mayMove?.(transporter) ?? false)
     return { ...parts, scheduler, space, decisions, labware: new LabwareOnDeck(), failedPicks: new Map(), newId: this.#options.newId }

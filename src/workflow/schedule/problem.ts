@@ -1,7 +1,11 @@
 // What is left to do on one bench, as numbers: the input of the search for a schedule. It holds no code, so that it can be sent to a worker.
 
 /** One place that holds one labware at a time: a device with all its sites, or a position. A storage holds any number. */
-export type Place = { readonly name: string; readonly isStorage: boolean; /** Places of one group are reached alike. */ readonly group: number }
+export type Place = {
+  readonly name: string
+  readonly isStorage: boolean /** Places of one group are reached alike. */
+  readonly group: number
+}
 
 /** One pick and place. `by` lists the transporters that can do it, each with its seconds; `via` is the place where the leg ends, -1 at the destination. */
 export type Leg = { readonly by: readonly { readonly arm: number; readonly seconds: number }[]; readonly via: number }

@@ -190,13 +190,13 @@ export class DeadlockResolver {
 
   /** Takes the best step to resolve this deadlock. Returns whether there was one. */
   #resolve(members: ReadonlySet<Claimant>): boolean {
-    if (this.#grantBarred(members, ({ claimant }) => claimant.hurries)) return true
     return this.#avoidance.urgently(() => {
+      if (this.#grantBarred(members, (ticket, resource) => ticket.claimant.hurries && this.#isSafe(ticket, resource))) return true
       const victim = this.#victimOf(members)
       if (victim && this.#parkOf(members, victim)) return true
       if (this.#goOnSafely(members)) return true
       if (this.#avoidance.isAwaited || this.#mayBecomeSafe(members)) return false
-      if (this.#grantOneOf(members)) return true
+      if (this.#grantOneOf(members) || this.#grantBarred(members)) return true
       return !(victim && this.#isRoomToCome()) && this.#reportStuck(members)
     })
   }
@@ -204,26 +204,26 @@ export class DeadlockResolver {
   /** Takes a step from which all labware can still finish: a grant that was refused only because the check was cut short, or a parking that helps nobody at once. */
   #goOnSafely(members: ReadonlySet<Claimant>): boolean {
     for (const { ticket } of members) if (ticket && ticket.unsafe >= 0 && this.#requests.consider(ticket)) return true
-    if (!this.#isAnyExact(members)) return false
+    if (this.#grantBarred(members, (ticket, resource) => this.#isSafe(ticket, resource))) return true
     for (const { ticket, placement } of restingIn(members)) {
       if (placement.zone.isParking || !isWanted(placement.zone) || !this.#parking.canPark(ticket)) continue
-      if (!this.#parking.nearestPad(ticket.claimant)) continue
+      if (!this.#avoidance.isSafeNow(placement.position) || !this.#parking.nearestPad(ticket.claimant)) continue
       this.#decided('parked', members, ticket)
       return this.#parking.park(ticket)
     }
     return false
   }
 
-  /** Whether a grant was refused from which not all could finish, and another claimant may still move, after which it may be safe. */
-  #mayBecomeSafe(members: ReadonlySet<Claimant>): boolean {
-    if (!this.#isAnyExact(members)) return false
-    const holders = [...this.#waitForGraph.holders()]
-    const locked = this.#waitForGraph.locked(holders, doubting)
-    return holders.some((claimant) => !locked.has(claimant))
+  #isSafe(ticket: Ticket, resource: Resource): boolean {
+    return this.#avoidance.trapped(ticket, resource).length === 0
   }
 
-  #isAnyExact(members: ReadonlySet<Claimant>): boolean {
-    for (const { ticket } of members) if (ticket && ticket.unsafe >= 0 && this.#avoidance.isExact(ticket)) return true
+  /** Whether all could still finish, and another claimant may still move: then it is too early to risk anything. */
+  #mayBecomeSafe(members: ReadonlySet<Claimant>): boolean {
+    const holders = [...this.#waitForGraph.holders()]
+    const locked = this.#waitForGraph.locked(holders, doubting)
+    if (holders.every((claimant) => locked.has(claimant))) return false
+    for (const { placement } of members) if (placement && this.#avoidance.isSafeNow(placement.position)) return true
     return false
   }
 
@@ -298,7 +298,7 @@ export class DeadlockResolver {
       )
         best = ticket
     }
-    if (!best) return this.#grantBarred(members)
+    if (!best) return false
     this.#decided('granted_unsafe', members, best, best.unsafe)
     this.#requests.grant(best, best.unsafe)
     return true
@@ -315,10 +315,10 @@ export class DeadlockResolver {
   }
 
   /** Grants a request against a reservation, whose owner is then late. */
-  #grantBarred(members: ReadonlySet<Claimant>, isMeant: (ticket: Ticket) => boolean = () => true): boolean {
+  #grantBarred(members: ReadonlySet<Claimant>, isMeant: (ticket: Ticket, resource: Resource) => boolean = () => true): boolean {
     for (const { ticket } of members) {
       const resource = ticket?.resources[ticket.barred]
-      if (!ticket || !resource || !isMeant(ticket) || resource.isClosedTo(ticket.claimant, ticket.inputs)) continue
+      if (!ticket || !resource || !isMeant(ticket, resource) || resource.isClosedTo(ticket.claimant, ticket.inputs)) continue
       const barred = this.#reservations.barred(ticket, resource)
       if (barred?.reason === 'booked' && barred.by) this.#reservations.giveUp(barred.by)
       this.#decided('granted_reserved', members, ticket, ticket.barred)
