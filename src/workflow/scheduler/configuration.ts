@@ -152,7 +152,6 @@ export class Configurations {
 /** The numbers of places. A device with one site is one place with its site. */
 class Places {
   readonly resources: Resource[] = []
-  readonly #journeys = new WeakMap<Ticket, { true?: number; false?: number }>()
   readonly #numbers = new Map<Resource, number>()
 
   of(resource: Resource): number {

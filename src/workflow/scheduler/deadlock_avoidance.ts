@@ -31,8 +31,8 @@ export type SafetyCounts = {
 }
 
 const usualBound = 2000
-/** A check looks so many times further where nobody could move without an answer. */
-const further = 100
+/** The bound where nobody could move without an answer. */
+const urgentBound = 100 * usualBound
 /** Beyond this number of kinds of positions, each hand-over position counts as one that others must pass. */
 const mostExamples = 60
 /** The most answers that are kept. */
@@ -208,7 +208,7 @@ export class DeadlockAvoidance {
     }
     const configuration = sketch.configuration()
     const answer = this.#decideUnbounded?.(configuration)
-    if (!answer) return this.#search(configuration, this.#bound * further)
+    if (!answer) return this.#search(configuration, urgentBound)
     this.isAwaited = true
     this.#asked.add(sketch.key)
     const done = (verdict: Verdict) => {
@@ -219,7 +219,7 @@ export class DeadlockAvoidance {
     }
     answer.then(
       (isSafe) => done(isSafe ? 'safe' : 'unsafe'),
-      () => done(this.#search(configuration, this.#bound * further)),
+      () => done(this.#search(configuration, urgentBound)),
     )
     return 'unknown'
   }

@@ -195,7 +195,11 @@ export class DeadlockResolver {
       const victim = this.#victimOf(members)
       if (victim && this.#parkOf(members, victim)) return true
       if (this.#goOnSafely(members)) return true
-      if (this.#avoidance.isAwaited || this.#mayBecomeSafe(members)) return false
+      const isSafe = [...members].some(({ placement }) => placement && this.#avoidance.isSafeNow(placement.position))
+      // All could still finish: it is too early to risk anything while another claimant may move, or may be the one that has to.
+      if (isSafe && !this.#isStill()) return false
+      if (isSafe && this.#goOnSafely(new Set(this.#waitForGraph.holders()))) return true
+      if (this.#avoidance.isAwaited) return false
       if (this.#grantOneOf(members) || this.#grantBarred(members)) return true
       return !(victim && this.#isRoomToCome()) && this.#reportStuck(members)
     })
@@ -218,21 +222,21 @@ export class DeadlockResolver {
     return this.#avoidance.trapped(ticket, resource).length === 0
   }
 
-  /** Whether all could still finish, and another claimant may still move: then it is too early to risk anything. */
-  #mayBecomeSafe(members: ReadonlySet<Claimant>): boolean {
+  /** Whether every claimant that holds something waits for others. */
+  #isStill(): boolean {
     const holders = [...this.#waitForGraph.holders()]
     const locked = this.#waitForGraph.locked(holders, doubting)
-    if (holders.every((claimant) => locked.has(claimant))) return false
-    for (const { placement } of members) if (placement && this.#avoidance.isSafeNow(placement.position)) return true
-    return false
+    return holders.every((claimant) => locked.has(claimant))
   }
 
   /** Parks the victim, and promises each resource of the cycle to the claimant that waits for it. */
   #parkOf(members: ReadonlySet<Claimant>, victim: Ticket): boolean {
     if (!this.#parking.nearestPad(victim.claimant)) return false
     this.#decided('parked', members, victim)
-    // Nobody else may enter the cycle while it turns: the parking position would not become free again.
-    for (const { claimant, resource } of this.#waitForGraph.ringOf(victim.claimant, members) ?? []) {
+    // Nobody else may enter the cycle while it turns: the parking position would not become free again. Where a search checks each grant, that is
+    // refused anyway, and a promise could bar the only way on.
+    const isGuarded = this.#avoidance.isSafeNow(victim.claimant.placement!.position)
+    for (const { claimant, resource } of isGuarded ? [] : (this.#waitForGraph.ringOf(victim.claimant, members) ?? [])) {
       const isKept = claimant.ticket && resource && this.#reservations.barred(claimant.ticket, resource) !== undefined
       if (resource && !isKept) this.#occupancy.promise(resource, claimant)
     }
