@@ -13,6 +13,7 @@ import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import { Planner } from './runs/planner.ts'
 import { searchWorker } from './schedule/search_worker.ts'
+import type { SafetyOptions } from './scheduler/deadlock_avoidance.ts'
 import { type Decision, DecisionLog } from './scheduler/decision_log.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
 import { SharedSpace } from './scheduler/shared_space.ts'
@@ -33,6 +34,8 @@ export type RunEnvironmentOptions = {
   backpressure?(): Promise<unknown> | undefined
   /** The durations that were learned, where something is driven. */
   durations?: Partial<Record<RunMode, Durations>>
+  /** How much the safe-state check of the scheduler may cost, and who answers where that is not enough. */
+  safety?: SafetyOptions
   /** Takes the decisions of the scheduler about deadlocks, outside PURE_SIM, as sentences for the log. */
   note?(sentence: string): void
   newId(): string
@@ -263,7 +266,7 @@ export class RunEnvironments {
       if (isDriven && decision.kind === 'parked') this.#reportDeadlock(decision.thread_ids, decision.thread_id)
     }
     const hops = new Hops(document, durations)
-    const scheduler = new Scheduler(graph, { ahead: { clock, hops }, onDecision })
+    const scheduler = new Scheduler(graph, { ahead: { clock, hops }, onDecision, safety: this.#options.safety ?? {} })
     const planner = new Planner({
       scheduler,
       clock,

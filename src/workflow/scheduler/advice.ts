@@ -69,10 +69,13 @@ export class Advice {
   }
 
   /** Returns what the plan says of a request for a resource; undefined if it says nothing. */
-  verdict({ claimant: { thread_id, placement } }: Ticket, resource: Resource): Verdict | undefined {
+  verdict(ticket: Ticket, resource: Resource): Verdict | undefined {
+    const { thread_id, placement } = ticket.claimant
     const visits = this.#visits.get(thread_id)
     // The plan begins when the labware is at its start.
     if (!visits || (!placement && !(resource instanceof DeviceSites))) return undefined
+    // Labware stays where it is.
+    if (holds(ticket, resource)) return { kind: 'first' }
     const place = nameOf(resource)
     const next = visits.find(({ isBuffer }) => !isBuffer)
     if (!next) return undefined
@@ -81,9 +84,10 @@ export class Advice {
     return first === next ? { kind: 'first' } : { kind: 'later', by: first!.thread_id }
   }
 
-  /** Notes that a thread makes a request at `now` (ms). */
-  asked(thread_id: string, now: number): void {
-    if (!this.isInForce) return
+  /** Notes a request that is made at `now` (ms). */
+  asked(ticket: Ticket, now: number): void {
+    const { thread_id } = ticket.claimant
+    if (!this.isInForce || ticket.isIdle || !ticket.claimant.placement || ticket.resources.some((resource) => holds(ticket, resource))) return
     const visit = this.#visits.get(thread_id)?.[0]
     if (visit) this.events?.ready(now - visit.ready_ms)
     else this.events?.stranger(thread_id)
@@ -130,6 +134,10 @@ export class Advice {
     order.splice(order.indexOf(visit), 1)
     if (order.length === 0) this.#order.delete(visit.place)
   }
+}
+
+function holds({ claimant }: Ticket, resource: Resource): boolean {
+  return resource instanceof DeviceSites && resource.holder === claimant
 }
 
 function nameOf(resource: Resource): string {

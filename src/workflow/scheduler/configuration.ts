@@ -1,6 +1,6 @@
 // Writes down what stands on an island of the deck, and where it must go, as the plain configuration that the safe-state check searches.
 
-import { type Lists, listsOf, positionOf, resourcesOf } from './greedy_safety.ts'
+import { positionOf, resourcesOf } from './greedy_safety.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Configuration, Traveller } from './safety_search.ts'
@@ -14,33 +14,76 @@ type Ways = readonly (readonly Zone[])[]
 const noWay: Ways = []
 const direct: Ways = [[]]
 
+/** What the safe-state check is asked about. Sketches with the same key have the same configuration, which is made only if it is searched. */
+export type Sketch = { readonly key: string; configuration(): Configuration }
+
+type Journey = { claimant: Claimant; ticket: Ticket; here: readonly Resource[]; isStop: boolean }
+
 export class Configurations {
   readonly #occupancy: Occupancy
   readonly #ways = new Map<string, Ways>()
   readonly #kinds = new Map<Resource, string>()
+  readonly #journeys = new WeakMap<Ticket, { true?: number; false?: number }>()
+  readonly #numbers = new Map<Resource | string, number>()
 
   constructor(occupancy: Occupancy) {
     this.#occupancy = occupancy
   }
 
-  /** Returns the configuration after a change, or the present one. Undefined if a claimant there needs other labware, because nobody knows what it waits for then. */
-  after(island: number, change?: Change): Configuration | undefined {
-    const { claimants, graph, parking } = this.#occupancy
+  /**
+   * Returns the configuration of an island after a change, or the present one. Undefined if a claimant there needs other labware, because nobody
+   * knows then what it waits for.
+   */
+  after(island: number, change?: Change): Sketch | undefined {
+    const { claimants, graph, placements } = this.#occupancy
     const isHere = (resource: Resource) => graph.islandOf(positionOf(resource)) === island
-    const places = new Places()
-    const travellers: Traveller[] = []
+    const journeys: Journey[] = []
+    let key = `${island}`
     for (const claimant of claimants.values()) {
       const isAsker = claimant === change?.ticket.claimant
       const here = isAsker ? [change.resource] : resourcesOf(claimant, isHere)
       if (here.length === 0) continue
       const ticket = isAsker ? change.ticket : (claimant.ticket ?? claimant.last)
       if (!ticket?.request.alone) return undefined
-      const stops = isAsker ? stopsAfter(change) : listsOf(claimant)
-      travellers.push(travellerOf({ claimant, ticket, here, stops }, places))
+      const isStop = isAsker ? change.isStop : ticket !== claimant.ticket
+      key += `|${this.#namesOf(here)}>${this.#journeyOf(ticket, isStop)}`
+      if (claimant.home) key += `<${this.#numberOf(claimant.home)}`
+      journeys.push({ claimant, ticket, here, isStop })
     }
-    const parkingHere = parking.filter(isHere)
-    for (const zone of parkingHere) places.of(zone)
-    return { ...this.#layout(places), parking: parkingHere.map((zone) => places.of(zone)), travellers }
+    for (const { claimant, zone } of placements.values()) if (claimant === null) key += `!${this.#numberOf(zone)}`
+    return { key, configuration: () => this.#write(journeys, isHere) }
+  }
+
+  /** Numbers the rest of a journey: the same stops have the same number, whether the next one is requested or not. */
+  #journeyOf(ticket: Ticket, isStop: boolean): number {
+    const known = this.#journeys.get(ticket) ?? {}
+    this.#journeys.set(ticket, known)
+    const { stays = false } = ticket.request
+    const stops = () => (isStop || ticket.isIdle ? ticket.later : [ticket.resources, ...ticket.later]).map((stop) => this.#namesOf(stop))
+    known[`${isStop}`] ??= this.#numberOf(`${stays} ${ticket.canPark} ${ticket.isIdle} ${stops().join(';')}`)
+    return known[`${isStop}`]!
+  }
+
+  #namesOf(resources: readonly Resource[]): string {
+    let names = ''
+    for (const resource of resources) names += `${this.#numberOf(resource)},`
+    return names
+  }
+
+  #numberOf(item: Resource | string): number {
+    let number = this.#numbers.get(item)
+    if (number === undefined) {
+      number = this.#numbers.size
+      this.#numbers.set(item, number)
+    }
+    return number
+  }
+
+  #write(journeys: readonly Journey[], isHere: (resource: Resource) => boolean): Configuration {
+    const places = new Places()
+    const travellers = journeys.map((journey) => travellerOf(journey, places))
+    const parking = places.all(this.#occupancy.parking.filter(isHere))
+    return { ...this.#layout(places), parking, travellers }
   }
 
   #layout(places: Places): Omit<Configuration, 'parking' | 'travellers'> {
@@ -134,23 +177,17 @@ class Places {
   }
 }
 
-type Journey = { claimant: Claimant; ticket: Ticket; here: readonly Resource[]; stops: Lists | undefined }
-
-function travellerOf({ claimant, ticket, here, stops }: Journey, places: Places): Traveller {
+function travellerOf({ claimant, ticket, here, isStop }: Journey, places: Places): Traveller {
   const { home } = claimant
+  const stops = isStop || ticket.isIdle ? ticket.later : [ticket.resources, ...ticket.later]
   return {
     at: places.all(here),
-    stops: (stops ?? []).map((stop) => places.all(stop)),
-    stays: ticket.request.stays === true && !(stops?.at(-1) ?? here).some(isStorage),
+    stops: stops.map((stop) => places.all(stop)),
+    stays: ticket.request.stays === true && !(stops.at(-1) ?? here).some(isStorage),
     canPark: ticket.canPark,
-    isIdle: stops === undefined,
+    isIdle: ticket.isIdle && stops.length === 0,
     home: home === null ? -1 : places.of(home),
   }
-}
-
-function stopsAfter({ ticket, isStop }: Change): Lists | undefined {
-  if (isStop) return ticket.later
-  return ticket.isIdle ? undefined : [ticket.resources, ...ticket.later]
 }
 
 function doorsOf(resource: Resource): readonly string[] {

@@ -1,7 +1,7 @@
 // Deadlock avoidance: whether all labware can still finish after a grant, checked before the grant is given (a safe-state check as in the
 // banker's algorithm).
 
-import { type Change, Configurations } from './configuration.ts'
+import { type Change, Configurations, type Sketch } from './configuration.ts'
 import { lockedIn, positionOf } from './greedy_safety.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
@@ -31,8 +31,8 @@ export type SafetyCounts = {
 }
 
 const usualBound = 2000
-/** A check looks so many times further where nobody could move without an answer. */
-const further = 100
+/** The bound where nobody could move without an answer. */
+const urgentBound = 100 * usualBound
 /** Beyond this number of kinds of positions, each hand-over position counts as one that others must pass. */
 const mostExamples = 60
 /** The most answers that are kept. */
@@ -161,34 +161,36 @@ export class DeadlockAvoidance {
     }
   }
 
-  /** Whether the refusal of the ticket comes from a search, so that all labware can finish if the grant waits. */
-  isExact(ticket: Ticket): boolean {
-    const resource = ticket.resources[ticket.unsafe]
-    if (!resource) return false
-    const island = this.#occupancy.graph.islandOf(positionOf(resource))
-    return this.#verdict(island, { ticket, resource, isStop: true }) !== undefined
+  /** Whether all labware near the position can still finish, as far as is known, so that nothing needs to be risked. */
+  isSafeNow(position: string): boolean {
+    const present = this.#configurations.after(this.#occupancy.graph.islandOf(position))
+    return present !== undefined && this.#answer(present) !== 'unsafe'
   }
 
   /** Returns whether the state after a change is safe; undefined if a search cannot tell, because the present state is not safe or labware needs other labware. */
   #verdict(island: number, change: Change): Verdict | undefined {
-    const configuration = this.#configurations.after(island, change)
-    if (!configuration) return undefined
+    const sketch = this.#configurations.after(island, change)
+    if (!sketch) return undefined
     this.counts.checks++
-    const verdict = this.#answer(configuration)
+    const verdict = this.#answer(sketch)
     if (verdict === 'safe') return 'safe'
     const present = this.#configurations.after(island)
     if (!present || this.#answer(present) === 'unsafe') return undefined
     return verdict
   }
 
-  #answer(configuration: Configuration): Verdict {
-    const key = keyOf(configuration)
-    const known = this.#answers.get(key)
-    if (known && (known !== 'unknown' || !this.#isUrgent)) return known
-    const verdict = known ? this.#lookFurther(configuration, key) : this.#search(configuration, this.#bound)
+  #answer(sketch: Sketch): Verdict {
+    const known = this.#answers.get(sketch.key)
+    if (known && !(known === 'unknown' && this.#isUrgent)) return known
+    let verdict = known ?? this.#search(sketch.configuration(), this.#bound)
+    if (verdict === 'unknown' && this.#isUrgent) verdict = this.#lookFurther(sketch)
+    this.#keep(sketch, verdict)
+    return verdict
+  }
+
+  #keep({ key }: Sketch, verdict: Verdict): void {
     if (this.#answers.size >= mostAnswers) this.#answers.delete(this.#answers.keys().next().value!)
     this.#answers.set(key, verdict)
-    return verdict === 'unknown' && this.#isUrgent && !known ? this.#answer(configuration) : verdict
   }
 
   #search(configuration: Configuration, bound: number): Verdict {
@@ -199,22 +201,25 @@ export class DeadlockAvoidance {
     return verdict
   }
 
-  #lookFurther(configuration: Configuration, key: string): Verdict {
-    if (this.#asked.has(key)) this.isAwaited = true
-    if (this.#asked.has(key)) return 'unknown'
+  #lookFurther(sketch: Sketch): Verdict {
+    if (this.#asked.has(sketch.key)) {
+      this.isAwaited = true
+      return 'unknown'
+    }
+    const configuration = sketch.configuration()
     const answer = this.#decideUnbounded?.(configuration)
-    if (!answer) return this.#search(configuration, this.#bound * further)
+    if (!answer) return this.#search(configuration, urgentBound)
     this.isAwaited = true
-    this.#asked.add(key)
+    this.#asked.add(sketch.key)
     const done = (verdict: Verdict) => {
-      this.#asked.delete(key)
-      this.#answers.set(key, verdict)
+      this.#asked.delete(sketch.key)
+      this.#keep(sketch, verdict)
       this.#occupancy.version++
       this.#answered()
     }
     answer.then(
       (isSafe) => done(isSafe ? 'safe' : 'unsafe'),
-      () => done(this.#search(configuration, this.#bound * further)),
+      () => done(this.#search(configuration, urgentBound)),
     )
     return 'unknown'
   }
@@ -269,12 +274,4 @@ export function isFree({ placement, reservedFor }: Zone): boolean {
 /** Whether labware rests in the zone or will come there, and not only to pass. */
 function isRestedIn({ placement, reservedFor, isPassage }: Zone): boolean {
   return (placement !== null && placement.routeGrant === null) || (reservedFor !== null && !isPassage)
-}
-
-/** Two configurations with the same key are the same. */
-function keyOf({ kinds, kindCount, ways, conflicts, blocked, parking, travellers }: Configuration): string {
-  const rest = travellers.map(
-    ({ at, stops, stays, canPark, isIdle, home }) => `${at}:${stops.join(';')}:${+stays}${+canPark}${+isIdle}${home}`,
-  )
-  return `${rest.join('|')}|${blocked}|${parking}|${kinds}|${kindCount}|${conflicts.join(';')}|${ways.map((passed) => passed.join(';')).join('/')}`
 }

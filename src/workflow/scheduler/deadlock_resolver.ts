@@ -202,13 +202,17 @@ export class DeadlockResolver {
       this.#requests.refreshAll()
       return true
     }
-    if (this.#grantBarred(members, ({ claimant }) => claimant.hurries)) return true
     return this.#avoidance.urgently(() => {
+      if (this.#grantBarred(members, (ticket, resource) => ticket.claimant.hurries && this.#isSafe(ticket, resource))) return true
       const victim = this.#victimOf(members)
       if (victim && this.#parkOf(members, victim)) return true
       if (this.#goOnSafely(members)) return true
-      if (this.#avoidance.isAwaited || this.#mayBecomeSafe(members)) return false
-      if (this.#grantOneOf(members)) return true
+      const isSafe = [...members].some(({ placement }) => placement && this.#avoidance.isSafeNow(placement.position))
+      // All could still finish: it is too early to risk anything while another claimant may move, or may be the one that has to.
+      if (isSafe && !this.#isStill()) return false
+      if (isSafe && this.#goOnSafely(new Set(this.#waitForGraph.holders()))) return true
+      if (this.#avoidance.isAwaited) return false
+      if (this.#grantOneOf(members) || this.#grantBarred(members)) return true
       return !(victim && this.#isRoomToCome()) && this.#reportStuck(members)
     })
   }
@@ -216,35 +220,35 @@ export class DeadlockResolver {
   /** Takes a step from which all labware can still finish: a grant that was refused only because the check was cut short, or a parking that helps nobody at once. */
   #goOnSafely(members: ReadonlySet<Claimant>): boolean {
     for (const { ticket } of members) if (ticket && ticket.unsafe >= 0 && this.#requests.consider(ticket)) return true
-    if (!this.#isAnyExact(members)) return false
+    if (this.#grantBarred(members, (ticket, resource) => this.#isSafe(ticket, resource))) return true
     for (const { ticket, placement } of restingIn(members)) {
       if (placement.zone.isParking || !isWanted(placement.zone) || !this.#parking.canPark(ticket)) continue
-      if (!this.#parking.nearestPad(ticket.claimant)) continue
+      if (!this.#avoidance.isSafeNow(placement.position) || !this.#parking.nearestPad(ticket.claimant)) continue
       this.#decided('parked', members, ticket)
       return this.#parking.park(ticket)
     }
     return false
   }
 
-  /** Whether a grant was refused from which not all could finish, and another claimant may still move, after which it may be safe. */
-  #mayBecomeSafe(members: ReadonlySet<Claimant>): boolean {
-    if (!this.#isAnyExact(members)) return false
-    const holders = [...this.#waitForGraph.holders()]
-    const locked = this.#waitForGraph.locked(holders, doubting)
-    return holders.some((claimant) => !locked.has(claimant))
+  #isSafe(ticket: Ticket, resource: Resource): boolean {
+    return this.#avoidance.trapped(ticket, resource).length === 0
   }
 
-  #isAnyExact(members: ReadonlySet<Claimant>): boolean {
-    for (const { ticket } of members) if (ticket && ticket.unsafe >= 0 && this.#avoidance.isExact(ticket)) return true
-    return false
+  /** Whether every claimant that holds something waits for others. */
+  #isStill(): boolean {
+    const holders = [...this.#waitForGraph.holders()]
+    const locked = this.#waitForGraph.locked(holders, doubting)
+    return holders.every((claimant) => locked.has(claimant))
   }
 
   /** Parks the victim, and promises each resource of the cycle to the claimant that waits for it. */
   #parkOf(members: ReadonlySet<Claimant>, victim: Ticket): boolean {
     if (!this.#parking.nearestPad(victim.claimant)) return false
     this.#decided('parked', members, victim)
-    // Nobody else may enter the cycle while it turns: the parking position would not become free again.
-    for (const { claimant, resource } of this.#waitForGraph.ringOf(victim.claimant, members) ?? []) {
+    // Nobody else may enter the cycle while it turns: the parking position would not become free again. Where a search checks each grant, that is
+    // refused anyway, and a promise could bar the only way on.
+    const isGuarded = this.#avoidance.isSafeNow(victim.claimant.placement!.position)
+    for (const { claimant, resource } of isGuarded ? [] : (this.#waitForGraph.ringOf(victim.claimant, members) ?? [])) {
       const isKept = claimant.ticket && resource && this.#reservations.barred(claimant.ticket, resource) !== undefined
       if (resource && !isKept) this.#occupancy.promise(resource, claimant)
     }
@@ -310,7 +314,7 @@ export class DeadlockResolver {
       )
         best = ticket
     }
-    if (!best) return this.#grantBarred(members)
+    if (!best) return false
     this.#decided('granted_unsafe', members, best, best.unsafe)
     this.#requests.grant(best, best.unsafe)
     return true
@@ -327,10 +331,10 @@ export class DeadlockResolver {
   }
 
   /** Grants a request against a reservation, whose owner is then late. */
-  #grantBarred(members: ReadonlySet<Claimant>, isMeant: (ticket: Ticket) => boolean = () => true): boolean {
+  #grantBarred(members: ReadonlySet<Claimant>, isMeant: (ticket: Ticket, resource: Resource) => boolean = () => true): boolean {
     for (const { ticket } of members) {
       const resource = ticket?.resources[ticket.barred]
-      if (!ticket || !resource || !isMeant(ticket) || resource.isClosedTo(ticket.claimant, ticket.inputs)) continue
+      if (!ticket || !resource || !isMeant(ticket, resource) || resource.isClosedTo(ticket.claimant, ticket.inputs)) continue
       const barred = this.#reservations.barred(ticket, resource)
       if (barred?.reason === 'booked' && barred.by) this.#reservations.giveUp(barred.by)
       this.#decided('granted_reserved', members, ticket, ticket.barred)

@@ -6,7 +6,7 @@ import type { Occupancy } from './occupancy.ts'
 
 type Grant = { ticket: Ticket; resource: Resource }
 
-export type Lists = readonly (readonly Resource[])[]
+type Lists = readonly (readonly Resource[])[]
 
 const nobody: readonly Claimant[] = []
 const nothing: readonly Resource[] = []
@@ -67,7 +67,7 @@ function leftBehind(board: Board, lists: ReadonlyMap<Claimant, Lists | undefined
 }
 
 /** Returns the resources that a claimant still needs, one list per action; undefined for one that needs nothing and stays where it is. */
-export function listsOf(claimant: Claimant, requester?: Ticket): Lists | undefined {
+function listsOf(claimant: Claimant, requester?: Ticket): Lists | undefined {
   const { ticket, last } = claimant
   if (requester && claimant === requester.claimant) return requester.later.length > 0 ? requester.later : undefined
   if (ticket?.isIdle) return ticket.later.length > 0 ? ticket.later : undefined

@@ -75,6 +75,8 @@ class Search {
   readonly #alias: readonly number[]
   /** The configurations from which the search did not get on, and those on the way to the present one. */
   readonly #seen = new Set<string>()
+  /** For each place how many of those that may be stuck for ever occupy it. */
+  readonly #stuckAt: Uint8Array
   readonly #isParking: Uint8Array
   /** The places of which it matters that nobody stands there, besides those that somebody wants. */
   readonly #isPassed: Uint8Array
@@ -91,6 +93,7 @@ class Search {
     this.#at = new Int32Array(travellers.length).fill(before)
     this.#next = new Int32Array(travellers.length)
     this.#taken = new Uint8Array(kinds.length)
+    this.#stuckAt = new Uint8Array(kinds.length)
     this.#isParking = new Uint8Array(kinds.length)
     this.#isPassed = new Uint8Array(kinds.length)
     this.#wants = new Int32Array(kinds.length)
@@ -112,7 +115,7 @@ class Search {
       this.#reduce()
       if (this.#isDone()) return true
       const key = this.#key()
-      if (!this.#seen.has(key)) {
+      if (!this.#seen.has(key) && !this.#isDead()) {
         if (this.looked >= this.#bound) this.isCutShort = true
         if (this.isCutShort) return false
         this.looked++
@@ -170,6 +173,40 @@ class Search {
       key += String.fromCharCode((at < 0 ? at : this.#alias[at]!) + 2, this.#next[i]!)
     }
     return key
+  }
+
+  /**
+   * Whether some can never move again: each place to which one of them may go is occupied by another of them, or blocked. It is the greatest fixpoint:
+   * those that have a way, even if only all others were gone, are taken out until none is left that has one.
+   */
+  #isDead(): boolean {
+    const { travellers } = this.#configuration
+    const stuck = new Set<number>()
+    for (let i = 0; i < travellers.length; i++) if (this.#at[i] !== gone && !this.#hasFinished(i)) stuck.add(i)
+    const blocked = new Uint8Array(this.#taken)
+    for (const i of stuck) for (const place of this.#placesOf(i)) blocked[place]!--
+    // From here on `blocked` is what never moves; the stuck ones are put back.
+    const isShut = (i: number, place: number) => {
+      const own = this.#placesOf(i)
+      const others = (at: number) => blocked[at]! + this.#stuckAt[at]! - (own.includes(at) ? 1 : 0) > 0
+      return others(place) || this.#configuration.conflicts[place]!.some(others)
+    }
+    this.#stuckAt.fill(0)
+    for (const i of stuck) for (const place of this.#placesOf(i)) this.#stuckAt[place]!++
+    for (let size = -1; size !== stuck.size; ) {
+      size = stuck.size
+      for (const i of stuck) {
+        const { stops, canPark, home } = travellers[i]!
+        const hasWay =
+          (stops[this.#next[i]!] ?? []).some((place) => !isShut(i, place)) ||
+          (canPark && (this.#configuration.parking.some((place) => !isShut(i, place)) || (home >= 0 && !isShut(i, home))))
+        if (!hasWay) continue
+        stuck.delete(i)
+        for (const place of this.#placesOf(i)) this.#stuckAt[place]!--
+      }
+    }
+    for (const i of stuck) if (!travellers[i]!.isIdle) return true
+    return false
   }
 
   // Moves without a choice

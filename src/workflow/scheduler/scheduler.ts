@@ -167,7 +167,7 @@ export class Scheduler {
     const order = again ?? { sequence: this.#sequence++, parked: 0, since: this.#reservations.now() }
     const ticket = new Ticket(request, this.#occupancy, order, this.#calls)
     const { claimant } = ticket
-    if (!again && request.candidates.length > 0 && claimant.placement) this.advice.asked(request.thread_id, this.#reservations.now())
+    if (!again) this.advice.asked(ticket, this.#reservations.now())
     if (request.home !== undefined) claimant.home = this.#occupancy.homeAt(request.home)
     if (claimant.parking && claimant.routeGrants.size === 0) this.#occupancy.unreserve(claimant.parking, claimant)
     this.#requests.add(ticket)
