@@ -22,8 +22,11 @@ export type Limits = {
 /** Later than any time. */
 export const never = 2 ** 30
 
+/** The weight of the bound beside the sum of the bounds of all devices, which tells states with the same bound apart. Larger and smaller ones find less. */
+const weight = 30
+
 /**
- * A state is a row of numbers: the progress of each plate, then times of which the smaller ones are better, then three numbers of the search. Of two states
+ * A state is a row of numbers: the progress of each plate, then times of which the smaller ones are better, then four numbers of the search. Of two states
  * with the same progress one dominates if no time of it is larger.
  */
 export abstract class LayeredSearch {
@@ -39,7 +42,7 @@ export abstract class LayeredSearch {
   protected readonly seconds: Int32Array
   /** For each device and, last, for the parks. */
   protected readonly units: readonly number[]
-  /** The length of a row, and where the numbers of the search begin in it: parent, bound, start of the last hop. */
+  /** The length of a row, and where the numbers of the search begin in it: parent, bound, start of the last hop, rank. */
   readonly #row: number
   readonly #searchAt: number
   protected rows: Int32Array
@@ -73,7 +76,7 @@ export abstract class LayeredSearch {
       }
     }
     this.#searchAt = this.count + times
-    this.#row = this.#searchAt + 3
+    this.#row = this.#searchAt + 4
     this.rows = new Int32Array(this.#row * 4096)
     this.made = new Int32Array(this.#row)
     this.#layers = Array.from({ length: 2 * plates.flat().length + 1 }, () => new Layer())
@@ -100,13 +103,14 @@ export abstract class LayeredSearch {
     return { makespan_s, bound_s: infinite(bound_s), states: this.#used, hops: this.#hops() }
   }
 
-  /** Returns the rows of a layer that are looked at: those with the least bound. */
+  /** Returns the rows of a layer that are looked at: those with the least rank. */
   #kept(layer: Layer): number[] {
     const boundOf = (row: number) => this.rows[row * this.#row + this.#searchAt + 1]!
     const all = layer.rows.filter((row) => boundOf(row) < this.#best)
     if (all.length <= this.#width) return all
-    all.sort((a, b) => boundOf(a) - boundOf(b) || a - b)
-    this.#dropped = Math.min(this.#dropped, boundOf(all[this.#width]!))
+    const rankOf = (row: number) => this.rows[row * this.#row + this.#searchAt + 3]!
+    all.sort((a, b) => rankOf(a) - rankOf(b) || a - b)
+    for (const row of all.slice(this.#width)) this.#dropped = Math.min(this.#dropped, boundOf(row))
     return all.slice(0, this.#width)
   }
 
@@ -159,6 +163,7 @@ export abstract class LayeredSearch {
     const { made, count } = this
     made[this.#searchAt + 1] = bound
     made[this.#searchAt + 2] = start_s
+    made[this.#searchAt + 3] = weight * bound + this.lowerBound.sum
     let sum = 0
     let key = 0
     for (let p = 0; p < count; p++) {

@@ -67,9 +67,10 @@ export class WindowSearch extends LayeredSearch {
     const work = isInside(progress) ? this.seconds[p * this.steps + (progress >> 1)]! : null
     this.#replace(workOf(p), progress, p, work === null ? null : hop_s + work)
     this.#move(lastHop, hop_s)
+    for (let q = 0; q < this.count; q++) if (!this.#waits(q)) return
     this.#clear(lastHop)
-    for (let q = 0; q < this.count; q++) if (!this.#settles(q, this.made[q]!)) return
-    const end = start + hop_s
+    for (let q = 0; q < this.count; q++) if (this.#window(q, this.made[q]!) === never) this.#settle(q)
+    const end = this.made[this.#cell(beginning, lastHop)]!
     this.add(Math.max(end, this.lowerBound.of(this.made, 0, this.#cell(beginning, workOf(0)), end)), start)
   }
 
@@ -121,20 +122,52 @@ export class WindowSearch extends LayeredSearch {
     for (let i = 0; i < this.#moments; i++) if (i !== moment) this.made[this.#cell(moment, i)] = -never
   }
 
-  /** Lets the end of a work without a window be no sooner than the last hop. Returns false if a window cannot be held any more. */
-  #settles(p: number, progress: number): boolean {
-    const { made } = this
+  /**
+   * The next hop of a plate with an open window comes after the last hop, and, if another plate is at the device where it goes, after the hop of that one.
+   * Returns false if the window cannot be held.
+   */
+  #waits(p: number): boolean {
+    const { made, shop } = this
+    const progress = made[p]!
     const window = this.#window(p, progress)
+    if (window === never) return true
+    if (!this.#require(lastHop, workOf(p), shop.hop_s - window)) return false
+    const device = this.device[p * this.steps + ((progress + 1) >> 1)]!
+    if (this.units[device] !== 1) return true
+    for (let q = 0; q < this.count; q++) {
+      if (q === p || this.resourceOf(q, made[q]!) !== device) continue
+      if (!this.#require(workOf(q), workOf(p), 2 * shop.hop_s - window)) return false
+    }
+    return true
+  }
+
+  /** Adds to the table that so many seconds lie between two moments. Returns false if that cannot be. */
+  #require(first: number, second: number, seconds: number): boolean {
+    const { made } = this
+    if (made[this.#cell(first, second)]! >= seconds) return true
+    if (sum(made[this.#cell(second, first)]!, seconds) > 0) return false
+    for (let i = 0; i < this.#moments; i++) {
+      const before = sum(made[this.#cell(i, first)]!, seconds)
+      if (before === -never) continue
+      for (let j = 0; j < this.#moments; j++) {
+        const cell = this.#cell(i, j)
+        made[cell] = Math.max(made[cell]!, sum(before, made[this.#cell(second, j)]!))
+      }
+    }
+    return true
+  }
+
+  /** Lets the end of a work without a window be no sooner than the last hop. */
+  #settle(p: number): void {
+    const { made } = this
     const moment = workOf(p)
-    if (window < never) return made[this.#cell(moment, lastHop)]! <= window - this.shop.hop_s
     this.#clear(moment)
-    if (this.isHome(p, progress)) return true
+    if (this.isHome(p, made[p]!)) return
     for (let i = 0; i < this.#moments; i++) {
       if (i === moment) continue
       const cell = this.#cell(i, moment)
       made[cell] = Math.max(made[cell]!, made[this.#cell(i, lastHop)]!)
     }
-    return true
   }
 }
 
