@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { type Bar, faultsIn } from './chart.ts'
-import { type Hop, optimumOf } from './optimum.ts'
+import type { Hop } from './layered_search.ts'
+import { optimumOf } from './optimum.ts'
 import { carriersOf, padsOf, parksOf, platesOf, randomShop, type Shop, type Step, unitsOf } from './shops.ts'
 import { trial } from './trial.ts'
 
@@ -130,6 +131,18 @@ test('the schedules of the solver have no faults, and last as long as it says', 
       t.same(faultsIn(its, bars), [], `${seed} ${ownPads}`)
       t.equal(Math.max(...bars.map(({ to_s }) => to_s)), makespan_s)
     }
+  }
+  t.end()
+})
+
+test('the schedules of the solver hold windows', (t) => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const kind = seed % 2 ? 'job' : 'flow'
+    const its = randomShop(seed, { kind, plates: 5, devices: 3, pool: seed % 3 === 0, windows: [20, 60] })
+    const { hops, makespan_s } = optimumOf(its, { widths: [1000] })
+    const bars = barsOf(its, hops, true)
+    t.same(faultsIn(its, bars), [], `${seed}`)
+    t.equal(Math.max(...bars.map(({ to_s }) => to_s)), makespan_s)
   }
   t.end()
 })

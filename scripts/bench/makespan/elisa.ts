@@ -17,12 +17,12 @@ const steps: readonly (readonly [device: (typeof devices)[number], seconds: numb
   ['reader', 120],
 ]
 
-/** Returns the assay with a window after each step, or without. The plates are groups of one thread. */
-export function elisa(window_s: number | null, { plates = 6, incubators = 4, parks = 2 } = {}): Shop {
+/** Returns the assay of six plates, which are groups of one thread, with a window after each step. */
+export function elisa({ incubators, window_s }: { incubators: number; window_s: number }): Shop {
   const journey = steps.map(([device, seconds], i): Step => {
     return { device: devices.indexOf(device), seconds, varied_s: seconds, window_s: i < steps.length - 1 ? window_s : null }
   })
   const units = devices.map((device) => (device === 'incubator' ? incubators : 1))
-  const bench = { units, parks, carriers: 1, people: 0, hop_s: 12 }
-  return { name: 'elisa', kind: 'flow', plates: Array.from({ length: plates }, () => journey), ...bench, alike: true }
+  const bench = { units, parks: 2, carriers: 1, people: 0, hop_s: 12 }
+  return { name: 'elisa', kind: 'flow', plates: Array.from({ length: 6 }, () => journey), ...bench, alike: true }
 }

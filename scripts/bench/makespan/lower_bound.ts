@@ -19,6 +19,8 @@ export class LowerBound {
   readonly #free: Int32Array
   readonly #left: Int32Array
   readonly #units: Int32Array
+  /** The sum of the bounds of all devices, of the state that was looked at last. */
+  sum = 0
 
   constructor(shop: Shop, steps: number) {
     const { plates, units, hop_s } = shop
@@ -76,9 +78,11 @@ export class LowerBound {
       if (head > bound) bound = head
     }
     bound = Math.max(bound, now + Math.ceil(hops / this.#shop.carriers) * hop_s)
+    this.sum = 0
     for (let device = 0; device < free.length; device++) {
       const its = this.#units[device] === 1 ? this.#alone(state, at, device) : this.#pooled(state, at, ready, now, device)
       if (its > bound) bound = its
+      this.sum += its
     }
     return bound
   }

@@ -72,6 +72,10 @@ export function asVaried(shop: Shop): Shop {
   return { ...shop, plates: shop.plates.map((steps) => steps.map((step) => ({ ...step, seconds: step.varied_s }))) }
 }
 
+export function withoutWindows(shop: Shop): Shop {
+  return { ...shop, plates: shop.plates.map((steps) => steps.map((step) => ({ ...step, window_s: null }))) }
+}
+
 function shuffle(list: number[], below: (most: number) => number): void {
   for (let i = list.length - 1; i > 0; i--) {
     const j = below(i + 1)

@@ -7,15 +7,17 @@ import { movesOf } from '../../../src/workflow/plans/timing.ts'
 import type { Topology } from '../../../src/workflow/plans/topology.ts'
 import type { SubmissionRequest } from '../../../src/workflow/state/submission_request.ts'
 import { faultsIn } from './chart.ts'
-import { asVaried, groupsOf, platesOf, type Shop, topologyOf, workflowOf } from './shops.ts'
+import { asVaried, groupsOf, platesOf, type Shop, topologyOf, withoutWindows, workflowOf } from './shops.ts'
 
 export type Trial = {
   readonly completes: boolean
   readonly makespan_s: number
-  /** The faults of the chart; of a run that does not complete there is none to check. */
+  /** The faults of the chart but missed windows; of a run that does not complete there is none to check. */
   readonly faults: readonly string[]
+  readonly missedWindows: number
   /** The first thing that went wrong. */
   readonly conflict: string | null
+  readonly plates: readonly string[]
   /** The plates in the order in which their last hop ends. */
   readonly finished: readonly string[]
 }
@@ -36,9 +38,19 @@ export async function trial(shop: Shop, { request = {}, isVaried = false }: How 
   const asked = { ...usual, workflow: shop.name, groups: groupsOf(shop), ...request } as SubmissionRequest
   const { verdict, makespan_s, gantt, conflict } = await runtime.simulate(asked)
   const completes = verdict === 'completes'
-  const faults = completes ? faultsIn(isVaried ? asVaried(shop) : shop, gantt) : []
+  const happened = isVaried ? asVaried(shop) : shop
+  const faults = completes ? faultsIn(withoutWindows(happened), gantt) : []
+  const missedWindows = completes ? faultsIn(happened, gantt).length - faults.length : 0
   const last = (plate: string) => Math.max(...gantt.filter(({ thread_name }) => thread_name === plate).map(({ to_s }) => to_s))
-  return { completes, makespan_s, faults, conflict, finished: platesOf(shop).sort((a, b) => last(a) - last(b)) }
+  return {
+    completes,
+    makespan_s,
+    faults,
+    missedWindows,
+    conflict,
+    plates: platesOf(shop),
+    finished: platesOf(shop).sort((a, b) => last(a) - last(b)),
+  }
 }
 
 /** Equipment whose work takes other seconds than the workflow says. */
