@@ -1,10 +1,9 @@
 // One dry run of a shop by the service, with its chart checked.
 
-import type { Clock } from '../../../src/kit/clock.ts'
 import { testRuntime } from '../../../src/testing/workflow.ts'
 import { PureEquipment } from '../../../src/workflow/equipment/pure_equipment.ts'
 import { movesOf } from '../../../src/workflow/plans/timing.ts'
-import type { Topology } from '../../../src/workflow/plans/topology.ts'
+import type { RuntimeOptions } from '../../../src/workflow/runtime_options.ts'
 import type { SubmissionRequest } from '../../../src/workflow/state/submission_request.ts'
 import { faultsIn } from './chart.ts'
 import { asVaried, groupsOf, platesOf, type Shop, topologyOf, withoutWindows, workflowOf } from './shops.ts'
@@ -31,8 +30,8 @@ export type How = {
 
 export async function trial(shop: Shop, { request = {}, isVaried = false }: How = {}): Promise<Trial> {
   const seconds = new Map(shop.plates.flatMap((steps, p) => steps.map(({ varied_s }, i) => [`p${p + 1}_s${i + 1}`, varied_s])))
-  const simulate = ({ document }: Topology, clock: Clock, known: { durations?: never } = {}) =>
-    new VariedEquipment({ clock, transporters: movesOf(document, known.durations) }, isVaried ? seconds : new Map())
+  const simulate: RuntimeOptions['simulate'] = ({ document }, clock, { durations } = {}) =>
+    new VariedEquipment({ clock, transporters: movesOf(document, durations) }, isVaried ? seconds : new Map())
   const { runtime } = testRuntime([topologyOf(shop), workflowOf(shop)], { simulate })
   const usual = { run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
   const asked = { ...usual, workflow: shop.name, groups: groupsOf(shop), ...request } as SubmissionRequest
