@@ -43,7 +43,7 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
   const present = presentOf(thread, bench)
   const stops: Stop[] = way.stops.map(({ devices, seconds, within_s }) => ({
     options: devices.map((device, i) => ({ place: places.device(device), seconds: seconds[i]! })),
-    within_s,
+    within_s: within_s === null ? null : sparing(within_s, bench.hops.longestHop()),
   }))
   const { positions } = thread.plan.end
   stops.push({ options: positions.map((position) => ({ place: places.position(position), seconds: 0 })), within_s: null })
@@ -60,6 +60,11 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
     stays: thread.plan.end.mode === 'LEAVE_IN_PLACE',
     stops,
   }
+}
+
+/** Leaves a hop of a window for what cannot be foretold, such as a busy arm. */
+function sparing(within_s: number, hop_s: number): number {
+  return Math.max(Math.min(within_s, 2 * hop_s), within_s - hop_s)
 }
 
 /** The device or position where a labware is or will be next, and the seconds until it can leave. */

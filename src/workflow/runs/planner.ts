@@ -151,7 +151,8 @@ function visitsOf({ moves }: Schedule, { jobs, places }: Problem, at_ms: number)
   const ready = jobs.map(({ ready_s }) => ready_s)
   return moves.map(({ job, stop, to, start_s, end_s }) => {
     const ready_s = ready[job]!
-    const seconds = stop === null ? 0 : (jobs[job]!.stops[stop]!.options.find(({ place }) => place === to)?.seconds ?? 0)
+    const { stops } = jobs[job]!
+    const seconds = stop === null ? 0 : (stops[stop]!.options.find(({ place }) => place === to)?.seconds ?? 0)
     ready[job] = end_s + seconds
     return {
       thread_id: jobs[job]!.thread_id,
@@ -159,6 +160,7 @@ function visitsOf({ moves }: Schedule, { jobs, places }: Problem, at_ms: number)
       isBuffer: stop === null,
       ready_ms: at_ms + ready_s * 1000,
       start_ms: at_ms + start_s * 1000,
+      isTimed: stop !== null && (stops[stop + 1]?.within_s ?? null) !== null,
     }
   })
 }

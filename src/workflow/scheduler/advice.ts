@@ -13,10 +13,15 @@ export type Visit = {
   /** When the labware is ready for it, and when it sets out, by the clock of the run, in ms. */
   readonly ready_ms: number
   readonly start_ms: number
+  /** Whether it must not begin earlier, because the visit after it has to begin in time. */
+  readonly isTimed: boolean
 }
 
-/** `first`: the plan gives the resource to this request next. `later`: to the thread in `by` first. `elsewhere`: it sends the labware to another resource. */
-type Verdict = { kind: 'first' } | { kind: 'later'; by: string } | { kind: 'elsewhere' }
+/**
+ * `first`: the plan gives the resource to this request next. `later`: to the thread in `by` first. `early`: not before `at` (ms). `elsewhere`: it sends the
+ * labware to another resource.
+ */
+export type Verdict = { kind: 'first' } | { kind: 'later'; by: string } | { kind: 'early'; at: number } | { kind: 'elsewhere' }
 
 export type AdviceEvents = {
   /** A thread without a place in the plan makes a request. */
@@ -68,8 +73,8 @@ export class Advice {
     return this.#visits.has(thread_id)
   }
 
-  /** Returns what the plan says of a request for a resource; undefined if it says nothing. */
-  verdict(ticket: Ticket, resource: Resource): Verdict | undefined {
+  /** Returns what the plan says of a request for a resource at `now` (ms); undefined if it says nothing. */
+  verdict(ticket: Ticket, resource: Resource, now: number): Verdict | undefined {
     const { thread_id, placement } = ticket.claimant
     const visits = this.#visits.get(thread_id)
     // The plan begins when the labware is at its start.
@@ -81,13 +86,15 @@ export class Advice {
     if (!next) return undefined
     if (next.place !== place) return { kind: 'elsewhere' }
     const [first] = this.#order.get(place)!
-    return first === next ? { kind: 'first' } : { kind: 'later', by: first!.thread_id }
+    if (first !== next) return { kind: 'later', by: first!.thread_id }
+    return next.isTimed && now < next.start_ms ? { kind: 'early', at: next.start_ms } : { kind: 'first' }
   }
 
   /** Notes a request that is made at `now` (ms). */
   asked(ticket: Ticket, now: number): void {
     const { thread_id } = ticket.claimant
-    if (!this.isInForce || ticket.isIdle || !ticket.claimant.placement || ticket.resources.some((resource) => holds(ticket, resource))) return
+    if (!this.isInForce || ticket.isIdle || !ticket.claimant.placement || ticket.resources.some((resource) => holds(ticket, resource)))
+      return
     const visit = this.#visits.get(thread_id)?.[0]
     if (visit) this.events?.ready(now - visit.ready_ms)
     else this.events?.stranger(thread_id)

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../kit/clock.ts'
 import type { Hops } from '../plans/timing.ts'
-import type { Advice } from './advice.ts'
+import type { Advice, Verdict } from './advice.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Keep } from './request.ts'
@@ -42,9 +42,8 @@ export class Reservations {
 
   /** Returns the reservation that keeps a ticket from a free resource; undefined if there is none. */
   barred(ticket: Ticket, resource: Resource): Barred | undefined {
-    const planned = this.#advice.verdict(ticket, resource)
-    if (planned)
-      return planned.kind === 'first' ? undefined : this.#plannedOtherwise(resource, planned.kind === 'later' ? planned.by : null)
+    const planned = this.#advice.verdict(ticket, resource, this.now())
+    if (planned) return planned.kind === 'first' ? undefined : this.#plannedOtherwise(resource, planned)
     const { keeps } = ticket.request
     if (this.#of.size === 0 && !keeps) return undefined
     const reservation = this.#on.size > 0 ? this.#inTheWay(ticket, resource) : undefined
@@ -54,9 +53,10 @@ export class Reservations {
     return Array.isArray(plan) || this.#hasToGo(ticket.claimant, resource, plan) ? undefined : plan
   }
 
-  #plannedOtherwise(resource: Resource, by: string | null): Barred {
+  #plannedOtherwise(resource: Resource, verdict: Verdict): Barred {
     const wanted = resource instanceof DeviceSites ? resource.name : resource.positions[0]!.name
-    return { reason: 'planned', wanted, by: (by !== null && this.#occupancy.claimants.get(by)) || null, at: Number.POSITIVE_INFINITY }
+    const by = (verdict.kind === 'later' && this.#occupancy.claimants.get(verdict.by)) || null
+    return { reason: 'planned', wanted, by, at: verdict.kind === 'early' ? verdict.at : Number.POSITIVE_INFINITY }
   }
 
   /** Whether the claimant must go now to meet its present deadline, even if it then misses a later window. */
