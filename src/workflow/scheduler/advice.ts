@@ -75,10 +75,9 @@ export class Advice {
 
   /** Returns what the plan says of a request for a resource at `now` (ms); undefined if it says nothing. */
   verdict(ticket: Ticket, resource: Resource, now: number): Verdict | undefined {
-    const { thread_id, placement } = ticket.claimant
+    const { thread_id } = ticket.claimant
     const visits = this.#visits.get(thread_id)
-    // The plan begins when the labware is at its start.
-    if (!visits || (!placement && !(resource instanceof DeviceSites))) return undefined
+    if (!visits || isToCome(ticket, resource)) return undefined
     // Labware stays where it is.
     if (holds(ticket, resource)) return { kind: 'first' }
     const place = nameOf(resource)
@@ -113,8 +112,10 @@ export class Advice {
     return first
   }
 
-  /** Notes that a thread was given a resource. Visits of the thread before that one are left out. */
-  given(thread_id: string, resource: Resource): void {
+  /** Notes that a thread is given a resource. Visits of the thread before that one are left out. */
+  given(ticket: Ticket, resource: Resource): void {
+    const { thread_id } = ticket.claimant
+    if (holds(ticket, resource) || isToCome(ticket, resource)) return
     const visits = this.#visits.get(thread_id)
     const index = visits?.findIndex(({ place }) => place === nameOf(resource)) ?? -1
     if (!visits || index < 0) return
@@ -141,6 +142,11 @@ export class Advice {
     order.splice(order.indexOf(visit), 1)
     if (order.length === 0) this.#order.delete(visit.place)
   }
+}
+
+/** Whether the labware is to come onto the deck. The plan begins when it is at its start. */
+function isToCome({ claimant }: Ticket, resource: Resource): boolean {
+  return !claimant.placement && !(resource instanceof DeviceSites)
 }
 
 function holds({ claimant }: Ticket, resource: Resource): boolean {

@@ -42,7 +42,7 @@ export class Buffering {
       if (!ticket || !this.#parking.canPark(ticket) || ticket.claimant.placement?.routeGrant) continue
       const position = this.#advice.bufferOf(ticket.claimant.thread_id)
       if (position !== undefined && this.#parking.parkAt(ticket, this.#occupancy.zone(position))) {
-        this.#advice.given(ticket.claimant.thread_id, this.#occupancy.zone(position))
+        this.#advice.given(ticket, this.#occupancy.zone(position))
         return true
       }
     }

@@ -69,8 +69,7 @@ export class Reservations {
   /** Books a grant. It replaces the claimant's earlier reservations, which are used or no longer needed. */
   granted(ticket: Ticket, resource: Resource): void {
     const { claimant, request } = ticket
-    // The plan begins when the labware is at its start.
-    if (claimant.placement || resource instanceof DeviceSites) this.#advice.given(claimant.thread_id, resource)
+    this.#advice.given(ticket, resource)
     if ((this.#of.size === 0 && !request.keeps) || !(resource instanceof DeviceSites)) return
     const plan = request.keeps ? this.#plan(ticket, resource) : []
     if (Array.isArray(plan)) this.#book(claimant, plan)

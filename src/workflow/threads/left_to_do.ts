@@ -16,8 +16,8 @@ export type WayAhead = { first_s: number; stops: StopAhead[] }
 export function wayAhead(thread: LabwareThread): WayAhead | undefined {
   const walk = new Walk(thread)
   const { action, method, frames } = thread
-  if (action) walk.before = action.plan
-  if (action && action.device === null && action.plan.devices.length > 0) walk.act(action.plan)
+  if (action && action.device !== null) walk.before = action.plan
+  else if (action) walk.act(action.plan)
   for (const plan of method?.actions.slice(method.next + (action ? 1 : 0)) ?? []) walk.act(plan)
   for (let depth = frames.length - 1; depth >= 0; depth--) {
     const { steps, next, isLoop } = frames[depth]!
