@@ -8,7 +8,7 @@ import type { Parking } from './parking.ts'
 import type { Reservations } from './reservations.ts'
 
 /** Parking costs a hop more. It pays if the labware would wait at least so many hops. */
-const longWait_hops = Number(process.env.WAITHOPS ?? 2)
+const longWait_hops = 3
 
 export class Buffering {
   readonly #occupancy: Occupancy

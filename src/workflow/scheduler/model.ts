@@ -179,7 +179,7 @@ type TicketCalls = {
 }
 
 /** The seconds of urgency that a request gains over newer ones in each second. */
-const ageing = Number(process.env.AGEING ?? 0.25)
+const ageing = 0.25
 
 /** A request that waits or was granted. */
 export class Ticket implements RequestHandle, Ranked {
