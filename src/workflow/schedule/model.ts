@@ -99,7 +99,8 @@ function hopTo(problem: Problem, ways: Ways, job: number, stop: number): Way {
   const options = stops[stop]!.options.map(({ place }) => place)
   const all = (from: readonly number[], to: readonly number[]) =>
     from.flatMap((place) => to.map((other) => ways(place, other)).filter((way) => way !== null))
-  const hops = all([...new Set([...before, ...buffers])], options)
+  const others = buffers.filter((place) => !options.includes(place))
+  const hops = all([...new Set([...before, ...others])], options)
   const least = (numbers: readonly number[]) => numbers.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY)
   const orNone = (seconds: number) => (seconds === Number.POSITIVE_INFINITY ? 0 : seconds)
   const stays = before.some((place) => options.includes(place))
