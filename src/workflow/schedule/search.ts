@@ -21,7 +21,7 @@ const passes: readonly { readonly weights: Weights; readonly share: number }[] =
 const bytesAtMost = 8 << 20
 
 /** The usual budget for each stop that is left, and at most. */
-const statesForStop = 1500
+const statesForStop = 1800
 const statesAtMost = 1_200_000
 
 /** The states that are worth looking at in a problem of this size. */
