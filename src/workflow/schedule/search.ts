@@ -47,10 +47,10 @@ export function findSchedule(problem: Problem, budget: { readonly states: number
 
 type Found = { readonly model: Model; readonly variant: Variant; readonly progress: Progress }
 
-/** What a part of the search looks for: schedules with one arm or with all, with labware of one kind in order or not. */
+/** Kinds of schedules that are looked for: with one arm or with all, with labware of one kind in order or not. */
 type Variant = { readonly arm: number | null; readonly keepsOrder: boolean }
 
-/** One arm is tried alone, if it reaches everything: a schedule with two arms must never be worse. */
+/** Each arm that reaches everything is tried alone: a schedule with two arms must never be worse. */
 function variantsOf(problem: Problem): Variant[] {
   const arms = [...loneArms(problem), null]
   const kinds = new Set(problem.jobs.map(({ kind }) => kind))
