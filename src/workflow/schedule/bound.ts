@@ -9,7 +9,7 @@ export type Weights = { readonly pools: number; readonly jobs: number; readonly 
 
 /** Rates the hops from one state without making them. */
 export class Rater {
-  /** What the schedule costs at least after the hop that was rated last. */
+  /** The least cost of a schedule after the hop that was rated last. */
   least = 0
   readonly #model: Model
   readonly #states: States
@@ -18,10 +18,10 @@ export class Rater {
   /** When the first arm is free. */
   #soonest = 0
   #slot = 0
-  /** Of each place: when labware that stands there can leave, and how long it then still holds the place; or since when it is free, and -1. */
+  /** For each place: when labware that stands there can leave, and how long it then still holds the place; or since when it is free, and -1. */
   readonly #free: Float64Array
   readonly #out: Float64Array
-  /** Of each pool: the earliest moment at which labware that is yet to come can be on its way, and what is left to do. */
+  /** For each pool: the earliest moment at which labware that is yet to come can be on its way, and what is left to do. */
   readonly #head: Float64Array
   readonly #work: Float64Array
   readonly #arms: Float64Array

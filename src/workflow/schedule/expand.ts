@@ -14,7 +14,7 @@ export type Rules = {
 export class Hops {
   readonly #states: States
   readonly #rules: Rules
-  /** Of each place: the labware whose next stop it may be. */
+  /** For each place: how many labware may go there next. */
   readonly #wanted: Int32Array
 
   constructor(states: States, rules: Rules) {

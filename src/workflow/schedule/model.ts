@@ -17,7 +17,7 @@ export type Model = {
   readonly jobs: number
   readonly places: number
   readonly arms: number
-  /** Of each job its first stop; the number before the first stop of the next job stands for "done". */
+  /** For each job its first stop; the number before the first stop of the next job stands for "done". */
   readonly firstStop: Int32Array
   /** The options of each stop: `optionPlace[firstOption[stop] ... firstOption[stop + 1] - 1]`. */
   readonly firstOption: Int32Array
@@ -32,7 +32,7 @@ export type Model = {
   readonly buffer: Int16Array
   /** For how many jobs a place is a buffer. */
   readonly sharers: Int32Array
-  /** Of each job and place a number; places of one number are alike for the job: its buffers, and the members of a pool. */
+  /** For each job and place a number; places of one number are alike for the job: its buffers, and the members of a pool. */
   readonly alike: Int16Array
   /** The legs between two places by their groups: `firstLeg[way] ... firstLeg[way + 1] - 1`; none if there is no way. */
   readonly groupOf: Int16Array
@@ -99,7 +99,8 @@ function hopTo(problem: Problem, ways: Ways, job: number, stop: number): Way {
   const options = stops[stop]!.options.map(({ place }) => place)
   const all = (from: readonly number[], to: readonly number[]) =>
     from.flatMap((place) => to.map((other) => ways(place, other)).filter((way) => way !== null))
-  const hops = all([...new Set([...before, ...buffers])], options)
+  const others = buffers.filter((place) => !options.includes(place))
+  const hops = all([...new Set([...before, ...others])], options)
   const least = (numbers: readonly number[]) => numbers.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY)
   const orNone = (seconds: number) => (seconds === Number.POSITIVE_INFINITY ? 0 : seconds)
   const stays = before.some((place) => options.includes(place))

@@ -26,7 +26,7 @@ export class Sums {
   readonly #leaves: Float64Array
   readonly #place: Int16Array
   readonly #tail: Float64Array
-  /** What is added to the moment at which it leaves: that is how long it stands open, and by how much it misses its window. */
+  /** Added to the moment at which labware leaves, this gives how long it stands open, and by how much it misses its window. */
   readonly #open: Float64Array
   readonly #excess: Float64Array
   #doneMost = 0

@@ -2,14 +2,15 @@
 
 import type { Objective } from '../state/objective.ts'
 
-/** One place that holds one labware at a time: a device with all its sites, or a position. A storage holds any number. */
+/** A place that holds one labware at a time: a device with all its sites, or a position. A storage holds any number. */
 export type Place = {
   readonly name: string
-  readonly isStorage: boolean /** Places of one group are reached alike. */
+  readonly isStorage: boolean
+  /** Places of one group are reached alike. */
   readonly group: number
 }
 
-/** One pick and place. `by` lists the transporters that can do it, each with its seconds; `via` is the place where the leg ends, -1 at the destination. */
+/** A pick and place. `by` lists the transporters that can do it, each with its seconds; `via` is the place where the leg ends, -1 at the destination. */
 export type Leg = { readonly by: readonly { readonly arm: number; readonly seconds: number }[]; readonly via: number }
 
 /** A stop of a labware. The last stop of each journey is its end. */
@@ -50,7 +51,7 @@ export type Problem = {
   readonly ways: readonly (readonly Leg[] | null)[]
   readonly groups: number
   readonly objective: Objective
-  /** By how much the makespan may be shortened before labware of one kind may overtake, as a share; null: labware of one kind never overtakes. */
+  /** The share by which overtaking must shorten the schedule before labware of one kind may overtake; null: labware of one kind never overtakes. */
   readonly overtaking: number | null
 }
 
@@ -61,17 +62,17 @@ export type PlannedMove = {
   readonly stop: number | null
   readonly from: number
   readonly to: number
-  /** In seconds from now. */
+  /** Seconds from now. */
   readonly start_s: number
   readonly end_s: number
   /** The arm of the first leg; -1 if the labware stays where it is, because its next stop is there. */
   readonly arm: number
-  /** What each arm does: one leg of the way after another. */
+  /** The legs of the way, one after another. */
   readonly legs: readonly { readonly arm: number; readonly start_s: number; readonly end_s: number }[]
 }
 
 export type Schedule = {
-  /** In the order of their start. */
+  /** Ordered by their start. */
   readonly moves: readonly PlannedMove[]
   readonly makespan_s: number
   /** No schedule can be shorter. */

@@ -18,7 +18,7 @@ export class Rows {
   earliest = new Float64Array(256)
   /** The hash of the configuration after the hop. */
   hash = new Float64Array(256)
-  /** What the hop begins from: the slot of a state, or the row of the hop before. */
+  /** The beginning of the hop: the slot of a state, or the row of the hop before. */
   parent = new Int32Array(256)
   option = new Int32Array(256)
   job = new Int16Array(256)

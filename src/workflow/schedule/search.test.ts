@@ -215,3 +215,39 @@ test('the check finds a move that is too early, one that is missing, and two tha
   t.ok(shifted.length > schedule.moves.length / 2, `${shifted.length} of ${schedule.moves.length} moves that are too early are found`)
   t.end()
 })
+
+test('what can be finished is finished: labware in the middle of its journey, and hardly a place to wait', (t) => {
+  let solvable = 0
+  for (let seed = 1; seed <= 300; seed++) {
+    const problem = randomProblem({ seed, jobs: 4, devices: 4, parks: seed % 2, arms: 1, isUnderWay: true, storages: seed % 3 === 0 })
+    const canEnd = canBeFinished(problem)
+    const schedule = findSchedule(problem, { states: 20_000 })
+    if (canEnd) solvable++
+    if ((schedule !== null) !== canEnd) t.fail(`seed ${seed}: ${canEnd ? 'can' : 'cannot'} be finished`)
+  }
+  t.ok(solvable > 100 && solvable < 300, `${solvable} of 300 can be finished`)
+  t.end()
+})
+
+/** Tries all sequences of moves, without times. */
+function canBeFinished({ jobs, places }: Problem): boolean {
+  const seen = new Set<string>()
+  const isTaken = (at: readonly number[], next: readonly number[], place: number) =>
+    !places[place]!.isStorage && at.some((other, job) => other === place && (next[job]! < jobs[job]!.stops.length || jobs[job]!.stays))
+  const visit = (at: readonly number[], next: readonly number[]): boolean => {
+    if (next.every((stop, job) => stop === jobs[job]!.stops.length)) return true
+    const key = [...at, ...next].join()
+    if (seen.has(key)) return false
+    seen.add(key)
+    return jobs.some(({ stops, buffers }, job) => {
+      if (next[job] === stops.length) return false
+      const to = (place: number, stop: number) =>
+        (place === at[job] ? stop > next[job]! : !isTaken(at, next, place)) && visit(at.with(job, place), next.with(job, stop))
+      return stops[next[job]!]!.options.some(({ place }) => to(place, next[job]! + 1)) || buffers.some((place) => to(place, next[job]!))
+    })
+  }
+  return visit(
+    jobs.map((job) => job.at),
+    jobs.map(() => 0),
+  )
+}

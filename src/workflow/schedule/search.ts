@@ -2,27 +2,26 @@
 // same schedule on every computer.
 
 import { Beam } from './beam.ts'
-import { Rater } from './bound.ts'
+import { Rater, type Weights } from './bound.ts'
 import { findAny } from './depth_first.ts'
 import type { Progress } from './extend.ts'
-import { improve } from './improve.ts'
 import { type Model, modelOf } from './model.ts'
 import type { PlannedMove, Problem, Schedule } from './problem.ts'
 import { Hop, States } from './state.ts'
 
-/** The passes of a search: how states are rated, and the share of the states that are left. */
-const passes = [
+/** The passes of a search: how states are rated, and the share of the budget that is left. One rating finds what another misses. The first pass is narrow. */
+const passes: readonly { readonly weights: Weights; readonly share: number }[] = [
   { weights: { pools: 0.5, jobs: 0.3, arms: 0.3 }, share: 0 },
   { weights: { pools: 0.5, jobs: 0.3, arms: 0.3 }, share: 0.3 },
   { weights: { pools: 0.5, jobs: 0, arms: 0.3 }, share: 0.5 },
-  { weights: { pools: 0.5, jobs: 0.3, arms: 0.3 }, share: 1 },
+  { weights: { pools: 0.5, jobs: 0.3, arms: 1 }, share: 1 },
 ]
 
 /** The bytes that the states of a beam may take. */
 const bytesAtMost = 8 << 20
 
 /** The usual budget for each stop that is left, and at most. */
-const statesForStop = 1200
+const statesForStop = 1800
 const statesAtMost = 1_200_000
 
 /** The states that are worth looking at in a problem of this size. */
@@ -48,10 +47,10 @@ export function findSchedule(problem: Problem, budget: { readonly states: number
 
 type Found = { readonly model: Model; readonly variant: Variant; readonly progress: Progress }
 
-/** What a part of the search looks for: schedules with one arm or with all, with labware of one kind in order or not. */
+/** Kinds of schedules that are looked for: with one arm or with all, with labware of one kind in order or not. */
 type Variant = { readonly arm: number | null; readonly keepsOrder: boolean }
 
-/** One arm is tried alone, if it reaches everything: a schedule with two arms must never be worse. */
+/** Each arm that reaches everything is tried alone: a schedule with two arms must never be worse. */
 function variantsOf(problem: Problem): Variant[] {
   const arms = [...loneArms(problem), null]
   const kinds = new Set(problem.jobs.map(({ kind }) => kind))
@@ -97,10 +96,9 @@ function search(model: Model, variant: Variant, bound: number, budget: number): 
   for (const { weights, share } of passes) {
     if (progress.states >= budget || isBest(model, progress, bound)) break
     const beam = new Beam(model, { turns, everything: false }, weights, share === 0 ? 1 : widest)
-    beam.run(progress, Math.floor((budget - progress.states) * share))
+    beam.run(progress, (budget - progress.states) * share)
   }
   if (progress.steps === null) findAny(model, turns, passes[0]!.weights, progress)
-  else improve(model, turns, passes[0]!.weights, progress, () => isBest(model, progress, bound))
   return { model, variant, progress }
 }
 

@@ -10,16 +10,22 @@ export class SearchWorker {
   #worker: Worker | undefined
   readonly #waiting = new Map<number, (schedule: Schedule | null) => void>()
   #id = 0
+  #last: Promise<unknown> | undefined
 
   /** Resolves with the schedule; null if none was found, or the search could not be made. */
   find(problem: Problem): Promise<Schedule | null> {
     const worker = this.#worker ?? this.#begin()
     const id = this.#id++
     worker.ref()
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve)
-      worker.postMessage({ id, problem })
-    })
+    const found = new Promise<Schedule | null>((resolve) => this.#waiting.set(id, resolve))
+    this.#last = found
+    worker.postMessage({ id, problem })
+    return found
+  }
+
+  /** Resolves when no search is under way; undefined while there is none. */
+  get idle(): Promise<unknown> | undefined {
+    return this.#waiting.size === 0 ? undefined : this.#last
   }
 
   #begin(): Worker {

@@ -7,7 +7,7 @@ const legsAtMost = 8
 /** More than any time, so that missed windows count first. */
 export const missed = 1e7
 
-/** One hop: a labware goes to its next stop or to a buffer. One object serves all hops that are tried, so that none is allocated. */
+/** A hop: labware goes to its next stop or to a buffer. One object serves all hops that are tried, so that none is allocated. */
 export class Hop {
   job = 0
   from = 0
@@ -26,12 +26,12 @@ export class Hop {
 
 export class States {
   readonly model: Model
-  /** Of each job: where its labware stands, its next stop, when it can leave, when its last work ended. */
+  /** For each job: where its labware stands, its next stop, when it can leave, when its last work ended. */
   readonly at: Int16Array
   readonly stop: Int32Array
   readonly ready: Float64Array
   readonly since: Float64Array
-  /** Of each place: the job whose labware stands there or goes there, and since when it is free. */
+  /** For each place: the job whose labware stands there or goes there, and since when it is free. */
   readonly holder: Int16Array
   readonly freeFrom: Float64Array
   readonly armFree: Float64Array
@@ -43,7 +43,7 @@ export class States {
   /** Stops that are left, and a number for who stands where. */
   readonly left: Int32Array
   readonly hash: Float64Array
-  /** What is left to do for each pool, for all arms together, and for each arm alone. */
+  /** The work that is left for each pool, for all arms together, and for each arm alone. */
   readonly poolWork: Float64Array
   readonly armWork: Float64Array
   readonly soleWork: Float64Array
