@@ -12,7 +12,6 @@ import { movesOf } from '../workflow/plans/timing.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { Runtime } from '../workflow/runtime.ts'
 import type { RuntimeOptions } from '../workflow/runtime_options.ts'
-import { searchWorker } from '../workflow/schedule/search_worker.ts'
 import type { RunStates } from '../workflow/state/entry.ts'
 import { type Checkpoint, checkpointOf } from '../workflow/state/run.ts'
 import type { SubmissionRequest } from '../workflow/state/submission_request.ts'
@@ -123,8 +122,7 @@ export function trace(told: readonly RuntimeEvent[]): string[] {
 export async function until(isSo: () => boolean, what = 'it'): Promise<void> {
   for (let turns = 0; turns < 20_000; turns++) {
     if (isSo()) return
-    // A search for a plan goes on beside the turns of the event loop.
-    await (searchWorker.idle ?? new Promise(setImmediate))
+    await new Promise(setImmediate)
   }
   throw new Error(`${what} did not happen`)
 }

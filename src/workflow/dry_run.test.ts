@@ -62,6 +62,7 @@ test('what completes is told with its time, its moves, and how busy each device 
       { thread_name: 'plate-0', kind: 'move', name: 'spinner → bin', device: 'arm', from_s: 184, to_s: 196 },
     ],
     dropped: 0,
+    plan: null,
   })
 })
 

@@ -12,7 +12,7 @@ import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import { Planner } from './runs/planner.ts'
-import { searchWorker } from './schedule/search_worker.ts'
+import type { FindSchedule } from './schedule/problem.ts'
 import type { SafetyOptions } from './scheduler/deadlock_avoidance.ts'
 import { type Decision, DecisionLog } from './scheduler/decision_log.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
@@ -30,6 +30,8 @@ export type RunEnvironmentOptions = {
   openSimulated?(): Promise<{ equipment: Equipment; close(): Promise<void> }>
   /** Makes the instruments of PURE_SIM runs. By default they do nothing but take time. */
   simulate?(topology: Topology, clock: Clock, known?: Known): Equipment
+  /** Finds plans. Without it the benches go by the rule alone. */
+  search?: FindSchedule
   /** Resolves when there is room for more events; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
   /** The durations that were learned, where something is driven. */
@@ -273,7 +275,7 @@ export class RunEnvironments {
       steps: parts.steps,
       hops,
       isVirtual: !isDriven,
-      find: (problem) => searchWorker.find(problem),
+      find: this.#options.search,
     })
     const { equipment } = parts
     const space = new SharedSpace(graph, (transporter) => equipment.mayMove?.(transporter) ?? false)

@@ -2,6 +2,7 @@
 
 import { smcAssay, smcTopology } from '../../../src/examples/smc_assay.ts'
 import { run, testRuntime } from '../../../src/testing/workflow.ts'
+import { findBeside } from '../../../src/workflow/schedule/search_worker.ts'
 import { answerParent } from '../child.ts'
 import { usage } from '../process.ts'
 
@@ -20,7 +21,7 @@ export type Done = {
 }
 
 answerParent({}, async ({ groups }: { groups: number }): Promise<Done> => {
-  const { runtime, told, incidents } = testRuntime([smcTopology, smcAssay])
+  const { runtime, told, incidents } = testRuntime([smcTopology, smcAssay], { search: findBeside })
   const before = { ...usage(), at: performance.now() }
   const list = Array.from({ length: groups }, (_, i) => ({ group_id: `g${i + 1}`, members: {} }))
   const { phase, timeline, environment, workflow } = await run(runtime, { workflow: smcAssay.name, groups: list })

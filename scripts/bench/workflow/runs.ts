@@ -13,6 +13,7 @@ import { compileLibrary } from '../../../src/workflow/plans/library.ts'
 import { RecordFile } from '../../../src/workflow/records/record_file.ts'
 import { Runtime } from '../../../src/workflow/runtime.ts'
 import type { RuntimeOptions } from '../../../src/workflow/runtime_options.ts'
+import { findBeside } from '../../../src/workflow/schedule/search_worker.ts'
 import type { RunStates } from '../../../src/workflow/state/entry.ts'
 import { answerParent, ownFolder } from '../child.ts'
 import { usage } from '../process.ts'
@@ -97,6 +98,7 @@ async function recorded(hub: Hub): Promise<RuntimeOptions> {
   const { records } = await RecordFile.open({ folder, clock: systemClock, report: () => {} })
   return {
     ...{ clock: systemClock, now: () => Date.now() / 1000, warn: () => {}, bench: emptyBench, library },
+    search: findBeside,
     ...{ hub, records, backpressure: () => hub.log.backpressure() },
     ...(how !== 'full' && { keep: () => keptOf(hub) }),
     ...(how === 'record' && { simulate: (topology, clock) => new MeasuredDevices(topology, clock) }),

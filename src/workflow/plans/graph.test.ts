@@ -139,7 +139,9 @@ test('several entries may be positions of one device, which has one position in 
 
 test('labware is handed over where two transporters reach', (t) => {
   t.equal(graphOf({ left: 'd1 p1' }).isHandOver('p1'), false)
-  t.equal(graphOf({ left: 'd1 p1', right: 'p1' }).isHandOver('p1'), true)
+  t.equal(graphOf({ left: 'd1 p1', right: 'p1 d2' }).isHandOver('p1'), true)
+  t.equal(graphOf({ left: 'd1 p1', right: 'd1 p1' }).isHandOver('p1'), false, 'arms that reach the same share the work')
+  t.equal(graphOf({ left: 'd1 p1 d2', right: 'd1 p1' }).isHandOver('p1'), false, 'one arm reaches all')
   const graph = graphOf({ left: 'd1 p1 h1', middle: 'h1 d2', right: 'p1 h1 d3' })
   t.equal(
     graph.canDoWithout('p1', () => false),

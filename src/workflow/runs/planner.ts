@@ -3,7 +3,7 @@
 import type { Clock } from '../../kit/clock.ts'
 import type { StepQueue } from '../../kit/steps.ts'
 import type { Hops } from '../plans/timing.ts'
-import type { Problem, Schedule } from '../schedule/problem.ts'
+import type { FindSchedule, Problem, Schedule } from '../schedule/problem.ts'
 import type { Visit } from '../scheduler/advice.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { LabwareThread } from '../threads/thread.ts'
@@ -17,8 +17,8 @@ export type PlannerOptions = {
   hops: Hops
   /** Whether simulated time stands still while a plan is made. */
   isVirtual: boolean
-  /** Resolves with null where no schedule is found. */
-  find(problem: Problem): Promise<Schedule | null>
+  /** Without it no plan is made. */
+  find: FindSchedule | undefined
 }
 
 /** The reason why a plan is made: labware came, labware is later or earlier than planned, or threads were held or went on. */
@@ -95,7 +95,12 @@ export class Planner {
 
   get #isWorthwhile(): boolean {
     const { size } = this.#threads
-    return size > 1 && size <= mostThreads && [...this.#threads].every(({ execution }) => execution.isPlanned)
+    return (
+      this.#options.find !== undefined &&
+      size > 1 &&
+      size <= mostThreads &&
+      [...this.#threads].every(({ execution }) => execution.isPlanned)
+    )
   }
 
   /** Makes the plan that is due. */
@@ -109,7 +114,7 @@ export class Planner {
     try {
       const at_ms = clock.now()
       const problem = benchProblem(this.#threads, { scheduler, hops, now: () => at_ms }, wishesOf(this.#threads))
-      const schedule = problem ? await find(problem) : null
+      const schedule = problem && find ? await find(problem) : null
       const visits = schedule && problem ? visitsOf(schedule, problem, at_ms) : []
       scheduler.follow(visits)
       if (schedule) this.#adopted({ reason, ...schedule, visits })

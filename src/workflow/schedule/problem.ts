@@ -80,3 +80,6 @@ export type Schedule = {
   /** The states that the search has looked at: its effort. */
   readonly states: number
 }
+
+/** Resolves with null where no schedule is found. */
+export type FindSchedule = (problem: Problem) => Promise<Schedule | null>

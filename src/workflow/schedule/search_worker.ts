@@ -1,16 +1,15 @@
 // Searches for schedules in a thread of its own, which starts with the first problem.
 
 import { Worker } from 'node:worker_threads'
-import type { Problem, Schedule } from './problem.ts'
+import type { FindSchedule, Problem, Schedule } from './problem.ts'
 
 /** The most memory of the search, in MiB; it needs a tenth for a hundred plates. */
 const heap_mib = 40
 
-export class SearchWorker {
+class SearchWorker {
   #worker: Worker | undefined
   readonly #waiting = new Map<number, (schedule: Schedule | null) => void>()
   #id = 0
-  #last: Promise<unknown> | undefined
 
   /** Resolves with the schedule; null if none was found, or the search could not be made. */
   find(problem: Problem): Promise<Schedule | null> {
@@ -18,14 +17,8 @@ export class SearchWorker {
     const id = this.#id++
     worker.ref()
     const found = new Promise<Schedule | null>((resolve) => this.#waiting.set(id, resolve))
-    this.#last = found
     worker.postMessage({ id, problem })
     return found
-  }
-
-  /** Resolves when no search is under way; undefined while there is none. */
-  get idle(): Promise<unknown> | undefined {
-    return this.#waiting.size === 0 ? undefined : this.#last
   }
 
   #begin(): Worker {
@@ -51,5 +44,7 @@ export class SearchWorker {
   }
 }
 
-/** All benches of a process share one. */
-export const searchWorker = new SearchWorker()
+const searchWorker = new SearchWorker()
+
+/** Searches in the thread that all benches of the process share. Resolves with null also where the search could not be made. */
+export const findBeside: FindSchedule = (problem) => searchWorker.find(problem)
