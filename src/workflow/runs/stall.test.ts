@@ -73,7 +73,7 @@ test('without a place to park, whoever waits behind the held one is told to see 
   const short = {
     ...workflow,
     methods: { spin: workflow.methods.spin, mix_it: [{ do: 'mix', on: 'shaker-1' }] },
-    threads: { plate: { ...workflow.threads.plate, steps: [{ method: 'spin' }, { method: 'mix_it' }] } },
+    threads: { plate: { ...workflow.threads.plate, immovable: true, steps: [{ method: 'spin' }, { method: 'mix_it' }] } },
   }
   const { runtime } = testRuntime([oneArm(bench), short], { faults })
   const execution = await begin(runtime, { workflow: 'contend', groups })

@@ -2,7 +2,8 @@
 // parked, so that the device can work on.
 
 import type { Advice } from './advice.ts'
-import type { DeviceSites, Ticket } from './model.ts'
+import type { OnDecision } from './deadlock_resolver.ts'
+import type { DeviceSites, Ticket, Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Parking } from './parking.ts'
 import type { Reservations } from './reservations.ts'
@@ -15,13 +16,18 @@ export class Buffering {
   readonly #parking: Parking
   readonly #advice: Advice
   readonly #reservations: Reservations
+  readonly #onDecision: OnDecision | undefined
   #seen = -1
 
-  constructor(occupancy: Occupancy, { parking, reservations, advice }: { parking: Parking; reservations: Reservations; advice: Advice }) {
+  constructor(
+    occupancy: Occupancy,
+    parts: { parking: Parking; reservations: Reservations; advice: Advice; onDecision: OnDecision | undefined },
+  ) {
     this.#occupancy = occupancy
-    this.#parking = parking
-    this.#advice = advice
-    this.#reservations = reservations
+    this.#parking = parts.parking
+    this.#advice = parts.advice
+    this.#reservations = parts.reservations
+    this.#onDecision = parts.onDecision
   }
 
   /** Parks one labware, if that pays. Returns whether it did. */
@@ -32,7 +38,7 @@ export class Buffering {
     const waiting = this.#finished()
     // Labware that waits for a device at work is parked before labware that waits for the former to leave.
     for (const isKnown of [true, false])
-      for (const { ticket, wait } of waiting) if (Number.isFinite(wait) === isKnown && this.#parking.park(ticket)) return true
+      for (const { ticket, wait } of waiting) if (Number.isFinite(wait) === isKnown && this.#park(ticket)) return true
     return false
   }
 
@@ -41,12 +47,20 @@ export class Buffering {
     for (const { ticket } of this.#occupancy.claimants.values()) {
       if (!ticket || !this.#parking.canPark(ticket) || ticket.claimant.placement?.routeGrant) continue
       const position = this.#advice.bufferOf(ticket.claimant.thread_id)
-      if (position !== undefined && this.#parking.parkAt(ticket, this.#occupancy.zone(position))) {
-        this.#advice.given(ticket, this.#occupancy.zone(position))
-        return true
-      }
+      if (position === undefined || !this.#park(ticket, this.#occupancy.zone(position))) continue
+      this.#advice.given(ticket, this.#occupancy.zone(position))
+      return true
     }
     return false
+  }
+
+  /** Parks labware at a position, or at the nearest. Returns whether that is free. */
+  #park(ticket: Ticket, wanted?: Zone): boolean {
+    const { thread_id } = ticket.claimant
+    const zone = wanted ?? this.#parking.nearestPad(ticket.claimant)
+    const isParked = zone !== undefined && this.#parking.parkAt(ticket, zone)
+    if (isParked) this.#onDecision?.({ kind: 'buffered', thread_ids: [thread_id], thread_id, granted: zone.positions[0]!.name })
+    return isParked
   }
 
   /** Lists the labware in the way that would wait long. */
@@ -67,7 +81,8 @@ export class Buffering {
 
   #mayWaitElsewhere(ticket: Ticket, device: DeviceSites): boolean {
     const { claimant, isIdle, parked, request } = ticket
-    if (isIdle || parked > 0 || claimant.hurries || claimant.isHeld || request.keeps || !this.#parking.canPark(ticket)) return false
+    if (isIdle || !request.alone || parked > 0 || claimant.hurries || claimant.isHeld || request.keeps || !this.#parking.canPark(ticket))
+      return false
     for (const other of device.wanted) if (other.claimant !== claimant && !other.claimant.isHeld) return !ticket.resources.includes(device)
     return false
   }

@@ -3,15 +3,16 @@
 import type { Clock } from '../../kit/clock.ts'
 
 /**
- * A decision about threads that wait for each other. `parked`: labware was moved out of the way. `granted_unsafe`: a request was granted although others
+ * A decision about threads that wait for each other or for a device. `parked`: labware was moved out of the way. `buffered`: labware waits elsewhere, so that
+ * others can use the device in which it stood. `granted_unsafe`: a request was granted although others
  * may be stuck afterwards. `granted_reserved`: a request was granted against another thread's reservation. `stuck`: a person has to make room.
  */
 export type Decision = {
-  kind: 'parked' | 'granted_unsafe' | 'granted_reserved' | 'stuck'
+  kind: 'parked' | 'buffered' | 'granted_unsafe' | 'granted_reserved' | 'stuck'
   thread_ids: readonly string[]
-  /** The thread that is parked, granted its request, or stuck. */
+  /** The thread that is parked, waits elsewhere, is granted its request, or is stuck. */
   thread_id: string
-  /** The granted device or position; null if none. */
+  /** The granted device or position, or the position where the labware waits; null if none. */
   granted: string | null
 }
 
@@ -56,6 +57,7 @@ export class DecisionLog {
 /** `others` names the threads that wait with it; empty if it waits alone. */
 const sentences: Record<Decision['kind'], (name: string, others: string, granted: string | null) => string> = {
   parked: (name, others) => `${name} was put out of the way, because ${deadlock(others)}`,
+  buffered: (name, _others, granted) => `${name} waits at ${granted}, so that others can use the device in which it stood`,
   granted_unsafe: (name, others, granted) =>
     `${name} was granted ${granted} although ${others || 'others'} may be stuck afterwards, because nothing else could move`,
   granted_reserved: (name, others, granted) =>

@@ -132,7 +132,7 @@ test('whoever hurries goes before those who asked first, and what waits in its w
   scheduler.put('c', 'stack-1', 'c')
   scheduler.put('d', 'd3', 'd')
   request('c', 'd2')
-  request('b', 'd3', { park: (position) => log.push(`b is parked at ${position}`) })
+  request('b', 'd3', { park: (position) => log.push(`b is parked at ${position}`), keeps: [] })
   t.same(log, [])
   scheduler.hurry('a', 60_000)
   request('a', 'd2')

@@ -69,7 +69,7 @@ export class Scheduler {
     })
     this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
     const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants, avoidance })
-    this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations, advice: this.advice })
+    this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations, advice: this.advice, onDecision })
     this.#deadlocks = new DeadlockResolver(this.#occupancy, {
       requests: this.#requests,
       routeGrants: this.#routeGrants,

@@ -1,7 +1,7 @@
 // Labware that rests on a device of several sites between two methods, and the owner of the next.
 
 import { test } from 'tap'
-import { oneArm, severalArms, standing, stored, workflowOf } from '../../testing/documents.ts'
+import { dispensed, oneArm, severalArms, standing, stored, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, threadIn } from '../../testing/workflow.ts'
 
 const place = stored('store')
@@ -78,12 +78,17 @@ test('labware that waits for an event, and cannot get to where it was to be park
       far_arm: ['far_gate', 'farther_gate'],
       farther_arm: ['farther_gate', 'far'],
     },
-    { parking: ['near', 'far'], nests: { in: 'mixer', hot: 'oven' }, operations: { mixer: { mix: 60 }, oven: { bake: 60 } } },
+    {
+      storages: ['pad_1'],
+      parking: ['near', 'far'],
+      nests: { in: 'mixer', hot: 'oven' },
+      operations: { mixer: { mix: 60 }, oven: { bake: 60 } },
+    },
   )
   const workflow = workflowOf(
     'mixed',
     {
-      plate: { ...standing('pad_1'), steps: [{ method: 'mix_it' }, { wait_for: 'go' }] },
+      plate: { ...dispensed('pad_1'), steps: [{ method: 'mix_it' }, { wait_for: 'go' }] },
       other: { ...standing('pad_2'), steps: [{ wait_for: 'next' }, { method: 'mix_it' }] },
       lid: { ...standing('pad_3'), steps: [{ wait_for: 'lid' }, { method: 'bake_it' }] },
     },
