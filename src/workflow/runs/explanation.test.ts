@@ -185,8 +185,9 @@ test('labware in the way is named with its place, and with who moves it', async 
 
 test('two that want each other’s places are told, with which of them is put out of the way', async (t) => {
   const two = oneArm({
-    ...{ storages: ['stack_1', 'stack_2'], parking: ['pad_3'], nests: { nest: 'mixer', other: 'shaker' } },
-    operations: { mixer: { mix: 60 }, shaker: { mix: 60 } },
+    ...{ storages: ['stack_1', 'stack_2'], parking: ['pad_3'], nests: { nest: 'mixer', other: 'shaker', third: 'pair' } },
+    sites: { pair: 2 },
+    operations: { mixer: { mix: 60 }, shaker: { mix: 60 }, pair: { mix: 60 } },
   })
   const lane = (at: string, event: string, first: string, second: string) => ({
     ...dispensed(at),
@@ -200,7 +201,7 @@ test('two that want each other’s places are told, with which of them is put ou
       methods: {
         here: [{ do: 'mix', on: 'mixer' }],
         there: [{ do: 'mix', on: 'shaker' }],
-        both: [{ do: 'mix', on: 'mixer', labware: ['*', 'a'] }],
+        both: [{ do: 'mix', on: 'pair', labware: ['a', 'b'] }],
       },
     },
   )
