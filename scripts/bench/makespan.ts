@@ -1,8 +1,11 @@
 import { bench, none, type Row, row, type Target } from './bench.ts'
+import { startChild } from './child.ts'
 import { elisa } from './makespan/elisa.ts'
-import { type Effort, optimumOf } from './makespan/optimum.ts'
+import { optimumOf, type Effort as SolverEffort } from './makespan/optimum.ts'
 import { asVaried, randomShop, type Shape, type Shop, withoutWindows } from './makespan/shops.ts'
 import { type How, type Trial, trial } from './makespan/trial.ts'
+
+import type { Effort, Lag } from './workflow/plan_effort.ts'
 
 /** A shop, what the service makes of it, and the shortest makespan that there is or is known. */
 type Measured = Trial & { shop: Shop; optimum_s: number; isProven: boolean }
@@ -10,7 +13,7 @@ type Measured = Trial & { shop: Shop; optimum_s: number; isProven: boolean }
 /** Leaves the plan out, so that the rule alone decides. */
 const ruleAlone: How = { request: { plan: 'off' } }
 /** 12 x 6 is rarely proven: these widths find a makespan that is seldom more than 1 % longer than that of wider ones. */
-const large: Effort = { widths: [30, 300, 3000] }
+const large: SolverEffort = { widths: [30, 300, 3000] }
 
 /**
  * Each row is the mean over random shops of makespan over optimum, as a ratio. Nothing hangs on the wall clock, so each target counts. The charts of all
@@ -36,6 +39,7 @@ export const makespan = bench({
     const all = [...usual, ...alone, ...pooled, ...twoArms, ...varied, ...people, ...big, ...windows, ...noParks]
     const assay = await assayRows()
     const empty = await parklessRows(parkless, seed)
+    const effort = await effortRows()
     return [
       ...beside('6 x 4, 2 parks', usual, { all: 1.05, flow: null, job: 1.08, worst: 1.25 }),
       ...beside('6 x 4, 2 parks, rule alone', alone, { all: 1.15, flow: null, job: null, worst: null }),
@@ -50,6 +54,7 @@ export const makespan = bench({
       row('6 x 4: missed windows', '', missed(windows), none),
       ...assay.rows,
       ...beside('6 x 4, two people and one arm', people, { all: 1.1 }),
+      ...effort,
       row('runs with parks that do not complete', '', all.filter(({ shop, completes }) => shop.parks > 0 && !completes).length, none),
       row(
         'optima of 6 x 4 that are not proven',
@@ -62,7 +67,7 @@ export const makespan = bench({
   },
 })
 
-type Many = { shops: number; seed: number; effort?: Effort }
+type Many = { shops: number; seed: number; effort?: SolverEffort }
 
 /** Half of the shops are flow shops. */
 async function both(shape: Omit<Shape, 'kind'>, { shops, seed, effort }: Many, how: How = {}): Promise<Measured[]> {
@@ -157,6 +162,27 @@ async function assayRows(): Promise<{ rows: Row[]; trials: Trial[] }> {
     row('ELISA: plates that do not leave in order of arrival', '', overtaken.length, none),
   ]
   return { rows, trials }
+}
+
+/** The CPU and memory of the first plan of a process, and the lag of its event loop while plans are made beside it. */
+async function effortRows(): Promise<Row[]> {
+  const ask = async <Answer>(question: object): Promise<Answer> => {
+    const child = await startChild('./workflow/plan_effort.js')
+    try {
+      return await child.ask<Answer>(question)
+    } finally {
+      await child.end()
+    }
+  }
+  const middle = await ask<Effort>({ what: 'effort', shape: { kind: 'job', plates: 12, devices: 6 } })
+  const large = await ask<Effort>({ what: 'effort', shape: { kind: 'job', plates: 100, devices: 10 } })
+  const lag = await ask<Lag>({ what: 'lag', shape: { kind: 'job', plates: 12, devices: 6 } })
+  return [
+    row('12 x 6, CPU of a plan', 'ms', middle.cpu_ms, { target: { of: 'value', most: 200, wall: true } }),
+    row('100 x 10, CPU of a plan', 'ms', large.cpu_ms, { target: { of: 'value', most: 3000, wall: true } }),
+    row('100 x 10, memory while planning', 'MiB', large.more_mib, { target: { of: 'value', most: 40 } }),
+    row('event loop beside plans, lag p99', 'ms', lag.beside, { limit: lag.without, target: { of: 'ratio', most: 1.5, wall: true } }),
+  ]
 }
 
 function missed(trials: readonly Trial[]): number {

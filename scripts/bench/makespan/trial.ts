@@ -4,6 +4,7 @@ import { testRuntime } from '../../../src/testing/workflow.ts'
 import { PureEquipment } from '../../../src/workflow/equipment/pure_equipment.ts'
 import { movesOf } from '../../../src/workflow/plans/timing.ts'
 import type { RuntimeOptions } from '../../../src/workflow/runtime_options.ts'
+import type { FindSchedule } from '../../../src/workflow/schedule/problem.ts'
 import { findBeside } from '../../../src/workflow/schedule/search_worker.ts'
 import type { SubmissionRequest } from '../../../src/workflow/state/submission_request.ts'
 import { faultsIn } from './chart.ts'
@@ -27,13 +28,15 @@ export type How = {
   request?: Readonly<Record<string, unknown>>
   /** Whether the work takes the varied seconds. The service expects the others. */
   isVaried?: boolean
+  /** Finds the plans; by default a thread beside this one. */
+  search?: FindSchedule
 }
 
-export async function trial(shop: Shop, { request = {}, isVaried = false }: How = {}): Promise<Trial> {
+export async function trial(shop: Shop, { request = {}, isVaried = false, search = findBeside }: How = {}): Promise<Trial> {
   const seconds = new Map(shop.plates.flatMap((steps, p) => steps.map(({ varied_s }, i) => [`p${p + 1}_s${i + 1}`, varied_s])))
   const simulate: RuntimeOptions['simulate'] = ({ document }, clock, { durations } = {}) =>
     new VariedEquipment({ clock, transporters: movesOf(document, durations) }, isVaried ? seconds : new Map())
-  const { runtime } = testRuntime([topologyOf(shop), workflowOf(shop)], { simulate, search: findBeside })
+  const { runtime } = testRuntime([topologyOf(shop), workflowOf(shop)], { simulate, search })
   const usual = { run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
   const asked = { ...usual, workflow: shop.name, groups: groupsOf(shop), ...request } as SubmissionRequest
   const { verdict, makespan_s, gantt, conflict } = await runtime.simulate(asked)
