@@ -294,13 +294,14 @@ export class Runtime {
   }
 
   /** Makes a dry run; if it has a plan, also one by the rule alone, to compare. The code of a workflow is not executed twice. */
-  async #tryOut(workflow: Workflow, request: SubmissionRequest, begin: () => Rehearsal): Promise<Outcome> {
-    const once = (asked: SubmissionRequest) =>
-      this.#admission.dryRun(workflow, asked, (began) => dryRun({ workflow, request: asked, began, ...begin() }))
-    const outcome = await once(request)
-    if (!outcome.plan || workflow.hasCode) return outcome
-    const byRule = await once({ ...request, plan: 'off' })
-    return { ...outcome, plan: { ...outcome.plan, dispatch_s: byRule.verdict === 'completes' ? byRule.makespan_s : null } }
+  #tryOut(workflow: Workflow, request: SubmissionRequest, begin: () => Rehearsal): Promise<Outcome> {
+    return this.#admission.dryRun(workflow, request, async (began) => {
+      const once = (asked: SubmissionRequest) => dryRun({ workflow, request: asked, began, ...begin() })
+      const outcome = await once(request)
+      if (!outcome.plan || workflow.hasCode) return outcome
+      const byRule = await once({ ...request, plan: 'off' })
+      return { ...outcome, plan: { ...outcome.plan, dispatch_s: byRule.verdict === 'completes' ? byRule.makespan_s : null } }
+    })
   }
 
   /** Deletes a run that has ended from memory, and its events from the log. Rejects with `conflict` while the run is open. */

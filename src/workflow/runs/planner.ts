@@ -44,6 +44,7 @@ export class Planner {
   #reason: PlanReason | undefined
   #isSearching = false
   #cancelAlarm = () => {}
+  #stopWaiting = () => {}
 
   constructor(options: PlannerOptions) {
     this.#options = options
@@ -90,7 +91,8 @@ export class Planner {
     if (isVirtual) return
     steps.push(() => void this.make())
     // Where the search takes long, the bench begins by the rule.
-    clock.after(longestWait_ms, () => scheduler.setPlanDue(false))
+    this.#stopWaiting()
+    this.#stopWaiting = clock.after(longestWait_ms, () => scheduler.setPlanDue(false))
   }
 
   get #isWorthwhile(): boolean {
@@ -116,6 +118,7 @@ export class Planner {
       const problem = benchProblem(this.#threads, { scheduler, hops, now: () => at_ms }, wishesOf(this.#threads))
       const schedule = problem && find ? await find(problem) : null
       const visits = schedule && problem ? visitsOf(schedule, problem, at_ms) : []
+      this.#stopWaiting()
       scheduler.follow(visits)
       if (schedule) this.#adopted({ reason, ...schedule, visits })
     } finally {
