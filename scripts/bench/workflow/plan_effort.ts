@@ -1,12 +1,12 @@
 // One process that makes a plan for a random shop: its CPU and memory, and what the event loop of the service feels of it.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { FindSchedule, Problem } from '../../../src/workflow/schedule/problem.ts'
+import type { Problem } from '../../../src/workflow/schedule/problem.ts'
 import { defaultBudget, findSchedule } from '../../../src/workflow/schedule/search.ts'
 import { findBeside } from '../../../src/workflow/schedule/search_worker.ts'
 import { answerParent } from '../child.ts'
-import { randomShop, type Shape } from '../makespan/shops.ts'
-import { trial } from '../makespan/trial.ts'
+import { problemOf } from '../makespan/problem.ts'
+import type { Shape } from '../makespan/shops.ts'
 import { usage } from '../process.ts'
 
 /** `cpu_ms` is that of the first plan of the process, before V8 has compiled anything; `more_mib` what the process takes more. */
@@ -20,17 +20,6 @@ answerParent({}, async ({ what, shape, seconds = 5 }: Asked): Promise<Effort | L
   const problem = await problemOf(shape)
   return what === 'effort' ? effortOf(problem) : lagOf(problem, seconds)
 })
-
-/** Returns the problem that the bench poses at the beginning of a run. */
-async function problemOf(shape: Shape): Promise<Problem> {
-  let first: Problem | undefined
-  const search: FindSchedule = async (problem) => {
-    first ??= problem
-    return null
-  }
-  await trial(randomShop(1, shape), { search })
-  return first!
-}
 
 function effortOf(problem: Problem): Effort {
   const before = usage()
