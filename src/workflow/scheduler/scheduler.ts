@@ -154,6 +154,7 @@ export class Scheduler {
     const order = again ?? { sequence: this.#sequence++, parked: 0 }
     const ticket = new Ticket(request, this.#occupancy, order, this.#calls)
     const { claimant } = ticket
+    claimant.from = request.from ?? null
     if (claimant.parking && claimant.routeGrants.size === 0) this.#occupancy.unreserve(claimant.parking, claimant)
     this.#requests.add(ticket)
     this.#settle()
@@ -174,10 +175,10 @@ export class Scheduler {
     explain: (ticket: Ticket) => this.#requests.explain(ticket),
   }
 
-  /** Whether a route leads from the thread's labware to one of these, free or not. */
-  canReach(thread_id: string, candidates: readonly Candidate[]): boolean {
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (!claimant) return true
+  /** Whether a route leads from the thread's labware to one of these, free or not. `from` is the storage of labware that is not on the deck. */
+  canReach(thread_id: string, candidates: readonly Candidate[], from?: string): boolean {
+    const { placement = undefined } = this.#occupancy.claimants.get(thread_id) ?? {}
+    const claimant = { placement, from: from ?? null }
     return candidates.some((candidate) => this.#occupancy.hops(claimant, candidate, this.#occupancy.resource(candidate)) !== undefined)
   }
 
