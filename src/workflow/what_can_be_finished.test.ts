@@ -56,7 +56,7 @@ test('an answer without a bound comes from elsewhere, later', async (t) => {
     return isSafeUnbounded(structuredClone(configuration) as Parameters<typeof isSafeUnbounded>[0])
   }
   for (let seed = 0; seed < 12; seed++) {
-    const { execution, deadlocks } = await runShop(seed, { ...usual, devices: 4, plates: 6 }, { bound: 1, decideUnbounded })
+    const { execution, deadlocks } = await runShop(seed, { ...usual, devices: 4, plates: 6, parks: 1 }, { bound: 1, decideUnbounded })
     t.same([execution.phase.current, deadlocks], ['completed', 0], `seed ${seed}`)
   }
   t.ok(asked > 0)
@@ -70,7 +70,9 @@ test('labware in a storage occupies nothing there until a device is granted, so 
   const plates = Object.fromEntries(
     Array.from({ length: 6 }, (_, i) => [`plate${i}`, { ...dispensed('stacker', 'out'), steps: [{ method: 'shake_it' }] }]),
   )
-  const workflow = workflowOf('shaken', plates, { methods: { shake_it: [{ do: 'shake', on: 'any' }] } })
+  const workflow = workflowOf('shaken', plates, {
+    methods: { shake_it: [{ do: 'shake', on: 'any', with: { speed: 500, duration: 600 } }] },
+  })
   const { runtime } = testRuntime([topology, workflow])
   let most = 0
   const execution = await begin(runtime, { workflow: 'shaken' })

@@ -161,9 +161,11 @@ export class DeadlockAvoidance {
     }
   }
 
-  /** Whether all labware near the position can still finish, as far as is known, so that nothing needs to be risked. */
-  isSafeNow(position: string): boolean {
-    const present = this.#configurations.after(this.#occupancy.graph.islandOf(position))
+  /** Whether all labware on the island of the claimant can still finish, as far as is known, so that nothing needs to be risked. */
+  isSafeNow({ placement, ticket }: Claimant): boolean {
+    const resource = placement?.zone ?? ticket?.resources[0]
+    if (!resource) return false
+    const present = this.#configurations.after(this.#occupancy.graph.islandOf(positionOf(resource)))
     return present !== undefined && this.#answer(present) !== 'unsafe'
   }
 

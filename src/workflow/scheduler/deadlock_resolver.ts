@@ -195,7 +195,7 @@ export class DeadlockResolver {
       const victim = this.#victimOf(members)
       if (victim && this.#parkOf(members, victim)) return true
       if (this.#goOnSafely(members)) return true
-      const isSafe = [...members].some(({ placement }) => placement && this.#avoidance.isSafeNow(placement.position))
+      const isSafe = [...members].some((claimant) => this.#avoidance.isSafeNow(claimant))
       // All could still finish: it is too early to risk anything while another claimant may move, or may be the one that has to.
       if (isSafe && !this.#isStill()) return false
       if (isSafe && this.#goOnSafely(new Set(this.#waitForGraph.holders()))) return true
@@ -211,7 +211,7 @@ export class DeadlockResolver {
     if (this.#grantBarred(members, (ticket, resource) => this.#isSafe(ticket, resource))) return true
     for (const { ticket, placement } of restingIn(members)) {
       if (placement.zone.isParking || !isWanted(placement.zone) || !this.#parking.canPark(ticket)) continue
-      if (!this.#avoidance.isSafeNow(placement.position) || !this.#parking.nearestPad(ticket.claimant)) continue
+      if (!this.#avoidance.isSafeNow(ticket.claimant) || !this.#parking.nearestPad(ticket.claimant)) continue
       this.#decided('parked', members, ticket)
       return this.#parking.park(ticket)
     }
@@ -235,7 +235,7 @@ export class DeadlockResolver {
     this.#decided('parked', members, victim)
     // Nobody else may enter the cycle while it turns: the parking position would not become free again. Where a search checks each grant, that is
     // refused anyway, and a promise could bar the only way on.
-    const isGuarded = this.#avoidance.isSafeNow(victim.claimant.placement!.position)
+    const isGuarded = this.#avoidance.isSafeNow(victim.claimant)
     for (const { claimant, resource } of isGuarded ? [] : (this.#waitForGraph.ringOf(victim.claimant, members) ?? [])) {
       const isKept = claimant.ticket && resource && this.#reservations.barred(claimant.ticket, resource) !== undefined
       if (resource && !isKept) this.#occupancy.promise(resource, claimant)
