@@ -41,7 +41,7 @@ export class Configurations {
     let key = `${island}`
     for (const claimant of claimants.values()) {
       const isAsker = claimant === change?.ticket.claimant
-      const here = isAsker ? [change.resource] : resourcesOf(claimant, isHere)
+      const here = isAsker ? [change.resource] : withoutStorage(resourcesOf(claimant, isHere))
       if (here.length === 0) continue
       const ticket = isAsker ? change.ticket : ticketOf(claimant)
       if (!ticket?.request.alone) return undefined
@@ -189,6 +189,11 @@ function travellerOf({ claimant, ticket, here, isStop }: Journey, places: Places
     isIdle: ticket.isIdle && stops.length === 0,
     home: home === null ? -1 : places.of(home),
   }
+}
+
+/** Labware that has another place is on its way out of the storage, and does not stay in it. */
+function withoutStorage(resources: readonly Resource[]): readonly Resource[] {
+  return resources.length > 1 ? resources.filter((resource) => !isStorage(resource)) : resources
 }
 
 /** Returns the request that says what the labware needs. Labware that waits to be taken out of its storage has a place already. */
