@@ -14,7 +14,7 @@ type Ways = readonly (readonly Zone[])[]
 const noWay: Ways = []
 const direct: Ways = [[]]
 
-/** What the safe-state check is asked about. Sketches with the same key have the same configuration, which is made only if it is searched. */
+/** A question to the safe-state check. Sketches with the same key have the same configuration, which is made only if it is searched. */
 export type Sketch = { readonly key: string; configuration(): Configuration }
 
 type Journey = { claimant: Claimant; ticket: Ticket; here: readonly Resource[]; isStop: boolean }

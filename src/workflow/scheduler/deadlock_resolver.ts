@@ -3,10 +3,11 @@
 import { SmallSet } from '../../kit/small_set.ts'
 import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import type { Decision } from './decision_log.ts'
-import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
+import { Idlers, wanting } from './idlers.ts'
+import type { Claimant, Placement, Resource, RouteGrant, Ticket, Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
-import { compare, type Ranked } from './ranked_queue.ts'
+import { compare } from './ranked_queue.ts'
 import type { RequestQueue } from './request_queue.ts'
 import type { Reservations } from './reservations.ts'
 import type { RouteGrants } from './route_grants.ts'
@@ -21,10 +22,9 @@ export class DeadlockResolver {
   readonly #waitForGraph: WaitForGraph
   readonly #avoidance: DeadlockAvoidance
   readonly #parking: Parking
+  readonly #idlers: Idlers
   readonly #onDecision: OnDecision | undefined
   readonly #suspects = new SmallSet<Claimant>()
-  /** The tickets that idle claimants keep from a nest while there is no position to park them. */
-  readonly #blockedByIdlers = new Set<Ticket>()
   /** The unresolved deadlocks, by at least one member of each. */
   readonly #deadlocked = new Set<Claimant>()
   /** Deadlocks that cannot be resolved before a parking position is free: one member of each, with all its members. */
@@ -58,6 +58,7 @@ export class DeadlockResolver {
     this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
     this.#avoidance = avoidance
     this.#parking = new Parking(occupancy, { requests, routeGrants, avoidance })
+    this.#idlers = new Idlers(this.#parking)
     this.#onDecision = onDecision
   }
 
@@ -80,64 +81,18 @@ export class DeadlockResolver {
   /** Takes one step to resolve a deadlock. Returns whether there was one to take. */
   examine(): boolean {
     for (let claimant = this.#suspects.shift(); claimant; claimant = this.#suspects.shift()) {
-      if (this.#clearWay(claimant)) return true
+      if (this.#idlers.clearWay(claimant)) return true
       if (this.#isInDeadlock(claimant)) this.#deadlocked.add(claimant)
       // This claimant is idle too, so perhaps no active claimant is left that could still resolve a stuck deadlock.
       else if (claimant.ticket?.isIdle && this.#stuck.size > 0) this.suspectAll()
     }
     if (this.#seen === this.#occupancy.version) return false
-    for (const ticket of [...this.#blockedByIdlers]) if (this.#clearFor(ticket)) return true
+    if (this.#idlers.clearAgain()) return true
     // No active claimant is left that could still resolve a stuck deadlock.
     if (this.#stuck.size > 0 && this.#waitForGraph.isQuiet()) this.suspectAll()
     if (this.#resolveNext()) return true
     this.#seen = this.#occupancy.version
     return false
-  }
-
-  // Idlers in the way
-
-  #clearWay(claimant: Claimant): boolean {
-    const { ticket, placement } = claimant
-    if (!ticket) return false
-    if (!ticket.isIdle) return this.#clearFor(ticket)
-    for (const { claimant: other } of placement ? wanting(placement.zone) : [])
-      if (other.ticket && this.#clearFor(other.ticket)) return true
-    return false
-  }
-
-  /** Parks idle claimants in a nest that another one wants, which otherwise may stay there for ever. */
-  #clearFor(ticket: Ticket): boolean {
-    this.#blockedByIdlers.delete(ticket)
-    if (ticket.state !== 'waiting') return false
-    if (ticket.claimant.hurries) this.#blockedByIdlers.add(ticket)
-    for (const resource of ticket.resources) {
-      const idlers = this.#idlersIn(resource, ticket)
-      if (!idlers) continue
-      let count = 0
-      for (const idler of idlers) if (this.#parking.park(idler)) count++
-      if (count < idlers.length) this.#blockedByIdlers.add(ticket)
-      return count > 0
-    }
-    return false
-  }
-
-  /** Returns the idle claimants that alone are in the way; undefined if anything else is. For a thread with a deadline all claimants that wait there count as idle. */
-  #idlersIn(resource: Resource, { claimant, inputs }: Ticket): Ticket[] | undefined {
-    if (!(resource instanceof DeviceSites) && !resource.device) return undefined
-    const idlers: Ticket[] = []
-    let isAll = true
-    resource.isClosedTo(claimant, inputs, (reason, by, placement) => {
-      if (
-        reason === 'occupied' &&
-        by?.ticket &&
-        (by.ticket.isIdle || claimant.hurries) &&
-        this.#parking.canPark(by.ticket) &&
-        !placement?.routeGrant
-      )
-        idlers.push(by.ticket)
-      else isAll = false
-    })
-    return isAll && idlers.length > 0 ? idlers : undefined
   }
 
   // Deadlocks
@@ -394,13 +349,6 @@ export class DeadlockResolver {
     const why = labware_id ? `labware ${labware_id} stands there` : `thread ${thread_id} has it`
     return `${namesOf(ticket)} cannot be had: ${why}, they wait for each other, and no parking place is free to make room`
   }
-}
-
-/** All that request a zone, its device, or a route through it. */
-function* wanting({ wanted, device, passers }: Zone): Generator<Ranked & { claimant: Claimant }> {
-  yield* wanted
-  if (device) yield* device.wanted
-  yield* passers
 }
 
 function isWanted({ wanted, device, passers }: Zone): boolean {

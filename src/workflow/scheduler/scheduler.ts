@@ -29,7 +29,7 @@ export class Scheduler {
   readonly transporters: TransporterQueue
   readonly access: DeviceAccess
   readonly holds: Holds
-  /** What the safe-state checks have cost. */
+  /** The effort of the safe-state checks. */
   readonly safety: Readonly<SafetyCounts>
   readonly #freed = new Signal()
   #sequence = 0

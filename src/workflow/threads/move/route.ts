@@ -19,7 +19,7 @@ export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keep
   /** Whether the labware may be parked elsewhere meanwhile; true by default. */
   mayPark?: boolean
   priority?: Request['priority']
-  /** What may interrupt the wait; a pause or a stop by default. */
+  /** `abort`: only an abort interrupts the wait. By default a pause and a stop do too. */
   interruptedBy?: 'abort'
   /** Called when nothing can be granted at once. */
   onWait?(): void
