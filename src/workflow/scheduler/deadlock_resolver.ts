@@ -153,6 +153,8 @@ export class DeadlockResolver {
       const isSafe = [...members].some((claimant) => this.#avoidance.isSafeNow(claimant))
       // All could still finish: it is too early to risk anything while another claimant may move, or may be the one that has to.
       if (isSafe && !this.#isStill()) return false
+      // A promise may bar the only way on.
+      if (isSafe && this.#breakPromises()) return true
       if (isSafe && this.#goOnSafely(new Set(this.#waitForGraph.holders()))) return true
       if (this.#avoidance.isAwaited) return false
       if (this.#grantOneOf(members) || this.#grantBarred(members)) return true
@@ -173,6 +175,12 @@ export class DeadlockResolver {
     return false
   }
 
+  #breakPromises(): boolean {
+    const promised = this.#occupancy.promised.filter(() => true)
+    for (const claimant of promised) this.#occupancy.breakPromise(claimant)
+    return promised.length > 0
+  }
+
   #isSafe(ticket: Ticket, resource: Resource): boolean {
     return this.#avoidance.trapped(ticket, resource).length === 0
   }
@@ -188,10 +196,8 @@ export class DeadlockResolver {
   #parkOf(members: ReadonlySet<Claimant>, victim: Ticket): boolean {
     if (!this.#parking.nearestPad(victim.claimant)) return false
     this.#decided('parked', members, victim)
-    // Nobody else may enter the cycle while it turns: the parking position would not become free again. Where a search checks each grant, that is
-    // refused anyway, and a promise could bar the only way on.
-    const isGuarded = this.#avoidance.isSafeNow(victim.claimant)
-    for (const { claimant, resource } of isGuarded ? [] : (this.#waitForGraph.ringOf(victim.claimant, members) ?? [])) {
+    // Nobody else may enter the cycle while it turns: the parking position would not become free again.
+    for (const { claimant, resource } of this.#waitForGraph.ringOf(victim.claimant, members) ?? []) {
       const isKept = claimant.ticket && resource && this.#reservations.barred(claimant.ticket, resource) !== undefined
       if (resource && !isKept) this.#occupancy.promise(resource, claimant)
     }
