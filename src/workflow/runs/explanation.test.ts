@@ -1,12 +1,12 @@
 import { test } from 'tap'
 import { LabError } from '../../errors.ts'
-import { byHand, dispensed, oneArm, severalArms, workflowOf } from '../../testing/documents.ts'
+import { dispensed, oneArm, severalArms, workflowOf } from '../../testing/documents.ts'
 import { begin, instantBench, liveRuntime, testRuntime, threadIn, until } from '../../testing/workflow.ts'
 import type { InjectedFault } from '../equipment/pure_equipment.ts'
 import { blockers, why, worded } from './explanation.ts'
 
 const bench = {
-  ...{ storages: ['pad_2'], nests: { nest: 'mixer', isle_1: 'unused' } },
+  ...{ storages: ['pad_1', 'pad_2'], nests: { nest: 'mixer', isle_1: 'unused' } },
   operations: { mixer: { mix: 60 }, unused: { mix: 60 } },
 }
 const isles = { far_arm: ['isle_1', 'isle_2'] }
@@ -16,7 +16,7 @@ const roomy = severalArms({ arm: ['pad_1', 'pad_2', 'pad_3', 'nest'], ...isles }
 const plates = (steps: object[]) =>
   workflowOf(
     'plates',
-    { first: { ...byHand('pad_1'), steps }, second: { ...dispensed('pad_2'), steps: [{ method: 'mix_it' }] } },
+    { first: { ...dispensed('pad_1'), steps }, second: { ...dispensed('pad_2'), steps: [{ method: 'mix_it' }] } },
     { methods: { mix_it: [{ do: 'mix', on: 'mixer' }], ask: [{ instruct: 'look at the plate' }] } },
   )
 
@@ -136,7 +136,7 @@ test('a run that waits for what an ended thread of another run left says so, tho
   }
 })
 
-test('who stays in a storage because others could not get past it is told so', async (t) => {
+test('who stays in a storage until its device is free is told what it waits for', async (t) => {
   const short = plates([])
   const { runtime } = testRuntime([topology, { ...short, threads: { second: short.threads.second }, start: ['second'] }], {
     faults: [{ operation: 'mix', call: 1, does: 'fail' }],
@@ -146,8 +146,8 @@ test('who stays in a storage because others could not get past it is told so', a
   const one = await threadIn(execution, 'second', 'PAUSED')
   t.match(why(execution)[1], {
     thread_name: 'second-2',
-    waits_for: 'pad_2',
-    because: [/pad_2 is free, but second, which is PAUSED could then never go on/],
+    waits_for: 'mixer',
+    because: [/mixer is held by second, which is PAUSED/, /second stands at mixer/],
   })
   one.control.recover('RETRY_OP')
   await runtime.over(execution)

@@ -14,7 +14,7 @@ type Ways = readonly (readonly Zone[])[]
 const noWay: Ways = []
 const direct: Ways = [[]]
 
-/** What the safe-state check is asked about. Sketches with the same key have the same configuration, which is made only if it is searched. */
+/** A question to the safe-state check. Sketches with the same key have the same configuration, which is made only if it is searched. */
 export type Sketch = { readonly key: string; configuration(): Configuration }
 
 type Journey = { claimant: Claimant; ticket: Ticket; here: readonly Resource[]; isStop: boolean }
@@ -41,9 +41,9 @@ export class Configurations {
     let key = `${island}`
     for (const claimant of claimants.values()) {
       const isAsker = claimant === change?.ticket.claimant
-      const here = isAsker ? [change.resource] : resourcesOf(claimant, isHere)
+      const here = isAsker ? [change.resource] : withoutStorage(resourcesOf(claimant, isHere))
       if (here.length === 0) continue
-      const ticket = isAsker ? change.ticket : (claimant.ticket ?? claimant.last)
+      const ticket = isAsker ? change.ticket : ticketOf(claimant)
       if (!ticket?.request.alone) return undefined
       const isStop = isAsker ? change.isStop : ticket !== claimant.ticket
       key += `|${this.#namesOf(here)}>${this.#journeyOf(ticket, isStop)}`
@@ -60,7 +60,7 @@ export class Configurations {
     this.#journeys.set(ticket, known)
     const { stays = false } = ticket.request
     const stops = () => (isStop || ticket.isIdle ? ticket.later : [ticket.resources, ...ticket.later]).map((stop) => this.#namesOf(stop))
-    known[`${isStop}`] ??= this.#numberOf(`${stays} ${ticket.canPark} ${ticket.isIdle} ${stops().join(';')}`)
+    known[`${isStop}`] ??= this.#numberOf(`${stays} ${isStop || ticket.canPark} ${ticket.isIdle} ${stops().join(';')}`)
     return known[`${isStop}`]!
   }
 
@@ -184,10 +184,21 @@ function travellerOf({ claimant, ticket, here, isStop }: Journey, places: Places
     at: places.all(here),
     stops: stops.map((stop) => places.all(stop)),
     stays: ticket.request.stays === true && !(stops.at(-1) ?? here).some(isStorage),
-    canPark: ticket.canPark,
+    // Labware that comes to a stop may be parked when it waits for the next one.
+    canPark: isStop || ticket.canPark,
     isIdle: ticket.isIdle && stops.length === 0,
     home: home === null ? -1 : places.of(home),
   }
+}
+
+/** Labware that has another place is on its way out of the storage, and does not stay in it. */
+function withoutStorage(resources: readonly Resource[]): readonly Resource[] {
+  return resources.length > 1 ? resources.filter((resource) => !isStorage(resource)) : resources
+}
+
+/** Returns the request that says what the labware needs. Labware that waits to be taken out of its storage has a place already. */
+function ticketOf({ ticket, last }: Claimant): Ticket | null {
+  return ticket?.request.stands && last ? last : (ticket ?? last)
 }
 
 function doorsOf(resource: Resource): readonly string[] {

@@ -14,13 +14,13 @@ export type SafetyOptions = {
   /** The most configurations that one check looks at. */
   bound?: number
   /**
-   * Answers whether a configuration is safe where the bound was reached and nobody can move, for example in a worker. Undefined: it cannot be asked, and the
+   * Returns whether a configuration is safe where the bound was reached and nobody can move, for example in a worker. Undefined: it cannot be asked, and the
    * check looks further in the same turn.
    */
   decideUnbounded?: (configuration: Configuration) => Promise<boolean> | undefined
 }
 
-/** What the safe-state checks have cost. */
+/** The effort of the safe-state checks. */
 export type SafetyCounts = {
   /** The grants and parkings that needed a search or an answer from before. */
   checks: number
@@ -161,9 +161,11 @@ export class DeadlockAvoidance {
     }
   }
 
-  /** Whether all labware near the position can still finish, as far as is known, so that nothing needs to be risked. */
-  isSafeNow(position: string): boolean {
-    const present = this.#configurations.after(this.#occupancy.graph.islandOf(position))
+  /** Whether all labware on the island of the claimant can still finish, as far as is known, so that nothing needs to be risked. */
+  isSafeNow({ placement, ticket }: Claimant): boolean {
+    const resource = placement?.zone ?? ticket?.resources[0]
+    if (!resource) return false
+    const present = this.#configurations.after(this.#occupancy.graph.islandOf(positionOf(resource)))
     return present !== undefined && this.#answer(present) !== 'unsafe'
   }
 

@@ -4,10 +4,11 @@ import { SmallSet } from '../../kit/small_set.ts'
 import type { Advice } from './advice.ts'
 import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import type { Decision } from './decision_log.ts'
-import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
+import { Idlers, wanting } from './idlers.ts'
+import type { Claimant, Placement, Resource, RouteGrant, Ticket, Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Parking } from './parking.ts'
-import { compare, type Ranked } from './ranked_queue.ts'
+import { compare } from './ranked_queue.ts'
 import type { RequestQueue } from './request_queue.ts'
 import type { Reservations } from './reservations.ts'
 import type { RouteGrants } from './route_grants.ts'
@@ -23,10 +24,9 @@ export class DeadlockResolver {
   readonly #avoidance: DeadlockAvoidance
   readonly #parking: Parking
   readonly #advice: Advice
+  readonly #idlers: Idlers
   readonly #onDecision: OnDecision | undefined
   readonly #suspects = new SmallSet<Claimant>()
-  /** The tickets that idle claimants keep from a nest while there is no position to park them. */
-  readonly #blockedByIdlers = new Set<Ticket>()
   /** The unresolved deadlocks, by at least one member of each. */
   readonly #deadlocked = new Set<Claimant>()
   /** Deadlocks that cannot be resolved before a parking position is free: one member of each, with all its members. */
@@ -65,6 +65,7 @@ export class DeadlockResolver {
     this.#parking = parking
     this.#advice = advice
     this.#avoidance = avoidance
+    this.#idlers = new Idlers(parking)
     this.#onDecision = onDecision
   }
 
@@ -87,64 +88,18 @@ export class DeadlockResolver {
   /** Takes one step to resolve a deadlock. Returns whether there was one to take. */
   examine(): boolean {
     for (let claimant = this.#suspects.shift(); claimant; claimant = this.#suspects.shift()) {
-      if (this.#clearWay(claimant)) return true
+      if (this.#idlers.clearWay(claimant)) return true
       if (this.#isInDeadlock(claimant)) this.#deadlocked.add(claimant)
       // This claimant is idle too, so perhaps no active claimant is left that could still resolve a stuck deadlock.
       else if (claimant.ticket?.isIdle && this.#stuck.size > 0) this.suspectAll()
     }
     if (this.#seen === this.#occupancy.version) return false
-    for (const ticket of [...this.#blockedByIdlers]) if (this.#clearFor(ticket)) return true
+    if (this.#idlers.clearAgain()) return true
     // No active claimant is left that could still resolve a stuck deadlock.
     if (this.#stuck.size > 0 && this.#waitForGraph.isQuiet()) this.suspectAll()
     if (this.#resolveNext()) return true
     this.#seen = this.#occupancy.version
     return false
-  }
-
-  // Idlers in the way
-
-  #clearWay(claimant: Claimant): boolean {
-    const { ticket, placement } = claimant
-    if (!ticket) return false
-    if (!ticket.isIdle) return this.#clearFor(ticket)
-    for (const { claimant: other } of placement ? wanting(placement.zone) : [])
-      if (other.ticket && this.#clearFor(other.ticket)) return true
-    return false
-  }
-
-  /** Parks idle claimants in a nest that another one wants, which otherwise may stay there for ever. */
-  #clearFor(ticket: Ticket): boolean {
-    this.#blockedByIdlers.delete(ticket)
-    if (ticket.state !== 'waiting') return false
-    if (ticket.claimant.hurries) this.#blockedByIdlers.add(ticket)
-    for (const resource of ticket.resources) {
-      const idlers = this.#idlersIn(resource, ticket)
-      if (!idlers) continue
-      let count = 0
-      for (const idler of idlers) if (this.#parking.park(idler)) count++
-      if (count < idlers.length) this.#blockedByIdlers.add(ticket)
-      return count > 0
-    }
-    return false
-  }
-
-  /** Returns the idle claimants that alone are in the way; undefined if anything else is. For a thread with a deadline all claimants that wait there count as idle. */
-  #idlersIn(resource: Resource, { claimant, inputs }: Ticket): Ticket[] | undefined {
-    if (!(resource instanceof DeviceSites) && !resource.device) return undefined
-    const idlers: Ticket[] = []
-    let isAll = true
-    resource.isClosedTo(claimant, inputs, (reason, by, placement) => {
-      if (
-        reason === 'occupied' &&
-        by?.ticket &&
-        (by.ticket.isIdle || claimant.hurries) &&
-        this.#parking.canPark(by.ticket) &&
-        !placement?.routeGrant
-      )
-        idlers.push(by.ticket)
-      else isAll = false
-    })
-    return isAll && idlers.length > 0 ? idlers : undefined
   }
 
   // Deadlocks
@@ -207,9 +162,11 @@ export class DeadlockResolver {
       const victim = this.#victimOf(members)
       if (victim && this.#parkOf(members, victim)) return true
       if (this.#goOnSafely(members)) return true
-      const isSafe = [...members].some(({ placement }) => placement && this.#avoidance.isSafeNow(placement.position))
+      const isSafe = [...members].some((claimant) => this.#avoidance.isSafeNow(claimant))
       // All could still finish: it is too early to risk anything while another claimant may move, or may be the one that has to.
       if (isSafe && !this.#isStill()) return false
+      // A promise may bar the only way on.
+      if (isSafe && this.#breakPromises()) return true
       if (isSafe && this.#goOnSafely(new Set(this.#waitForGraph.holders()))) return true
       if (this.#avoidance.isAwaited) return false
       if (this.#grantOneOf(members) || this.#grantBarred(members)) return true
@@ -223,11 +180,17 @@ export class DeadlockResolver {
     if (this.#grantBarred(members, (ticket, resource) => this.#isSafe(ticket, resource))) return true
     for (const { ticket, placement } of restingIn(members)) {
       if (placement.zone.isParking || !isWanted(placement.zone) || !this.#parking.canPark(ticket)) continue
-      if (!this.#avoidance.isSafeNow(placement.position) || !this.#parking.nearestPad(ticket.claimant)) continue
+      if (!this.#avoidance.isSafeNow(ticket.claimant) || !this.#parking.nearestPad(ticket.claimant)) continue
       this.#decided('parked', members, ticket)
       return this.#parking.park(ticket)
     }
     return false
+  }
+
+  #breakPromises(): boolean {
+    const promised = this.#occupancy.promised.filter(() => true)
+    for (const claimant of promised) this.#occupancy.breakPromise(claimant)
+    return promised.length > 0
   }
 
   #isSafe(ticket: Ticket, resource: Resource): boolean {
@@ -245,10 +208,8 @@ export class DeadlockResolver {
   #parkOf(members: ReadonlySet<Claimant>, victim: Ticket): boolean {
     if (!this.#parking.nearestPad(victim.claimant)) return false
     this.#decided('parked', members, victim)
-    // Nobody else may enter the cycle while it turns: the parking position would not become free again. Where a search checks each grant, that is
-    // refused anyway, and a promise could bar the only way on.
-    const isGuarded = this.#avoidance.isSafeNow(victim.claimant.placement!.position)
-    for (const { claimant, resource } of isGuarded ? [] : (this.#waitForGraph.ringOf(victim.claimant, members) ?? [])) {
+    // Nobody else may enter the cycle while it turns: the parking position would not become free again.
+    for (const { claimant, resource } of this.#waitForGraph.ringOf(victim.claimant, members) ?? []) {
       const isKept = claimant.ticket && resource && this.#reservations.barred(claimant.ticket, resource) !== undefined
       if (resource && !isKept) this.#occupancy.promise(resource, claimant)
     }
@@ -406,13 +367,6 @@ export class DeadlockResolver {
     const why = labware_id ? `labware ${labware_id} stands there` : `thread ${thread_id} has it`
     return `${namesOf(ticket)} cannot be had: ${why}, they wait for each other, and no parking place is free to make room`
   }
-}
-
-/** All that request a zone, its device, or a route through it. */
-function* wanting({ wanted, device, passers }: Zone): Generator<Ranked & { claimant: Claimant }> {
-  yield* wanted
-  if (device) yield* device.wanted
-  yield* passers
 }
 
 function isWanted({ wanted, device, passers }: Zone): boolean {

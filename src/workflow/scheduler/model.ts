@@ -36,6 +36,8 @@ export class Claimant {
   goal: Resource | null = null
   /** The parking position to which the labware was sent, until it is there. */
   parking: Zone | null = null
+  /** The storage in which the labware waits, without occupying it, until it is taken out; null for none. */
+  from: string | null = null
   /** The own start of the labware: it may wait there while nobody else wants that position. */
   home: Zone | null = null
   awaits: readonly string[] = []

@@ -103,12 +103,15 @@ export class Occupancy {
     return claimant
   }
 
-  /** Returns the number of hops from the labware's position; 0 for labware that is not on the deck yet, undefined if there is no route. */
-  hops(claimant: Claimant, candidate: Candidate, resource: Resource): number | undefined {
-    const { placement } = claimant
-    if (!placement) return 0
-    if ('position' in candidate) return this.graph.hops(placement.position, candidate.position)
-    return resource === placement.zone.device ? 0 : shortest(this.graph, placement.position, resource as DeviceSites)
+  /**
+   * Returns the number of hops from the position of the labware, or from its storage; undefined if there is no route, 0 for labware that comes onto the
+   * deck at the candidate.
+   */
+  hops({ placement, from }: Pick<Claimant, 'placement' | 'from'>, candidate: Candidate, resource: Resource): number | undefined {
+    const position = placement?.position ?? from
+    if (position === null) return 0
+    if ('position' in candidate) return this.graph.hops(position, candidate.position)
+    return resource === placement?.zone.device ? 0 : shortest(this.graph, position, resource as DeviceSites)
   }
 
   /** Throws `exists` if other labware stands at the position, or the position is reserved for another claimant. */

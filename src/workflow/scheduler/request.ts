@@ -23,6 +23,8 @@ export type Request = {
   stays?: boolean
   /** Whether the labware is at the requested position already, though not yet on the deck: the grant changes nothing, and is never refused as unsafe. */
   stands?: boolean
+  /** The storage in which the labware waits, where it occupies nothing until it is taken out. Absent for labware on the deck. */
+  from?: string
   /** How long the thread will use a granted device. */
   use?: Use
   /** How much later the run ends if the labware waits, by the work that it has left: see `threads/urgency.ts`. In seconds. */

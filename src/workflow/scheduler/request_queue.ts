@@ -186,13 +186,15 @@ export class RequestQueue {
     this.#takeOut(ticket)
     ticket.state = 'granted'
     ticket.granted = index
-    claimant.last = ticket
+    // Labware that is taken out of its storage goes to what was granted before.
+    const isFetched = request.stands && claimant.last !== null
+    if (!isFetched) claimant.last = ticket
     this.#occupancy.breakPromise(claimant)
     this.#reservations.granted(ticket, resource)
     const { placement } = claimant
     if (resource instanceof DeviceSites) this.#occupancy.hold(resource, ticket)
     else if (placement?.zone !== resource) this.#occupancy.reserve(resource, claimant)
-    claimant.goal = placement && (placement.zone === resource || placement.zone.device === resource) ? null : resource
+    if (!isFetched) claimant.goal = placement && (placement.zone === resource || placement.zone.device === resource) ? null : resource
     request.granted(request.candidates[index]!)
   }
 

@@ -262,8 +262,9 @@ export class Reservations {
     return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000 + this.longestHop() * crowded
   }
 
-  #wayTo({ placement }: Claimant, sites: DeviceSites): number {
-    return !placement || placement.zone.device === sites ? 0 : this.#way(placement.position, sites)
+  #wayTo({ placement, from }: Claimant, sites: DeviceSites): number {
+    const position = placement?.position ?? from
+    return position === null || placement?.zone.device === sites ? 0 : this.#way(position, sites)
   }
 
   #between(from: DeviceSites, to: DeviceSites): number {

@@ -34,7 +34,7 @@ export type Configuration = {
 /** `unknown`: the bound was reached first. */
 export type Verdict = 'safe' | 'unsafe' | 'unknown'
 
-/** Answers whether all labware can finish, after it has looked at `bound` configurations at the most; `looked` says at how many. */
+/** Searches whether all labware can finish. It looks at `bound` configurations at the most; `looked` is their number. */
 export function isSafe(configuration: Configuration, bound: number): { verdict: Verdict; looked: number } {
   const search = new Search(configuration, bound)
   const isFound = search.explore()
@@ -42,7 +42,7 @@ export function isSafe(configuration: Configuration, bound: number): { verdict: 
   return { verdict: new Search(configuration, bound).dive() ? 'safe' : 'unknown', looked: search.looked }
 }
 
-/** Answers without a bound. The caller may run it in a worker. */
+/** Searches without a bound. The caller may run it in a worker. */
 export function isSafeUnbounded(configuration: Configuration): boolean {
   return isSafe(configuration, Number.POSITIVE_INFINITY).verdict === 'safe'
 }

@@ -35,7 +35,7 @@ export class Scheduler {
   readonly transporters: TransporterQueue
   readonly access: DeviceAccess
   readonly holds: Holds
-  /** What the safe-state checks have cost. */
+  /** The effort of the safe-state checks. */
   readonly safety: Readonly<SafetyCounts>
   readonly #freed = new Signal()
   #sequence = 0
@@ -169,6 +169,7 @@ export class Scheduler {
     const { claimant } = ticket
     if (!again) this.advice.asked(ticket, this.#reservations.now())
     if (request.home !== undefined) claimant.home = this.#occupancy.homeAt(request.home)
+    claimant.from = request.from ?? null
     if (claimant.parking && claimant.routeGrants.size === 0) this.#occupancy.unreserve(claimant.parking, claimant)
     this.#requests.add(ticket)
     this.#settle()
@@ -189,10 +190,10 @@ export class Scheduler {
     explain: (ticket: Ticket) => this.#requests.explain(ticket),
   }
 
-  /** Whether a route leads from the thread's labware to one of these, free or not. */
-  canReach(thread_id: string, candidates: readonly Candidate[]): boolean {
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (!claimant) return true
+  /** Whether a route leads from the thread's labware to one of these, free or not. `from` is the storage of labware that is not on the deck. */
+  canReach(thread_id: string, candidates: readonly Candidate[], from?: string): boolean {
+    const { placement = undefined } = this.#occupancy.claimants.get(thread_id) ?? {}
+    const claimant = { placement, from: from ?? null }
     return candidates.some((candidate) => this.#occupancy.hops(claimant, candidate, this.#occupancy.resource(candidate)) !== undefined)
   }
 

@@ -2,7 +2,7 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import { inSeconds } from '../../kit/seconds.ts'
-import { type EventWait, itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
+import { type EventWait, itemKey, type StepList, type StepPlan, takes } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
 import { once } from '../scheduler/signal.ts'
 import { join } from './action/joined_action.ts'
@@ -14,7 +14,7 @@ import type { Frame } from './frame.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
 import { leaveUncertain, setBack } from './move/hop.ts'
-import { goTo, idle, request } from './move/route.ts'
+import { appear, goTo, idle, request, storageOf } from './move/route.ts'
 import { placesOnItsWay } from './next_stops.ts'
 import { Fatal, Interrupt } from './recovery.ts'
 import { timer } from './run_environment.ts'
@@ -66,9 +66,11 @@ function die(thread: LabwareThread, error: unknown): void {
 async function begin(thread: LabwareThread): Promise<void> {
   const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.start
+  const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
+  // Labware in a storage comes out of it when its first device is granted.
+  if (!isByHand && storageOf(thread) && beginsAtDevice(thread)) return
   // The labware already stands on the deck: the thread was restored after a restart.
   if (environment.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
-  const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
   const wish = {
     what: thread.state.starts_at,
     candidates: positions([thread.state.starts_at]),
@@ -81,12 +83,15 @@ async function begin(thread: LabwareThread): Promise<void> {
     ? { position: thread.state.starts_at }
     : ((await thread.control.pausable(() => request(thread, wish))) as { position: string })
   if (isByHand) await execution.operator.placed(thread)
-  // The disk must record that the position was free before it records that the position is taken.
-  const kept = execution.gate.beforeMotion()
-  if (kept) await kept
-  environment.labware.set(labware.labware_id, labware)
-  environment.scheduler.put(labware.labware_id, position, thread.thread_id)
-  thread.setLabware({ state: 'IN_JOURNEY' })
+  await appear(thread, position)
+}
+
+/** Whether the next step takes the labware to a device. */
+function beginsAtDevice(thread: LabwareThread): boolean {
+  const step = current(thread)?.steps[thread.frames.at(-1)!.next]
+  const action = step?.kind === 'method' ? step.method.actions[thread.method?.next ?? 0] : step?.kind === 'action' ? step.action : undefined
+  const { template } = thread.labware
+  return action !== undefined && action.devices.length > 0 && takes(action, template, template)
 }
 
 /**

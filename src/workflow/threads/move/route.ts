@@ -20,6 +20,8 @@ export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'urge
   /** Whether the labware may be parked elsewhere meanwhile; true by default. */
   mayPark?: boolean
   priority?: Request['priority']
+  /** `abort`: only an abort interrupts the wait. By default a pause and a stop do too. */
+  interruptedBy?: 'abort'
   /** Called when nothing can be granted at once. */
   onWait?(): void
   /** Calls `tell` when the request is no longer needed. The returned function stops that. */
@@ -40,7 +42,8 @@ export async function request(thread: LabwareThread, wanted: ThreadRequest): Pro
   for (;;) {
     mustLead(thread, wanted.what, wanted.candidates)
     const asking = new Asking(thread, wanted)
-    const waiting = { kind: 'reservation', what: wanted.what, obstacles: () => asking.obstacles() } as const
+    const { what, interruptedBy } = wanted
+    const waiting = { kind: 'reservation', what, ...(interruptedBy && { interruptedBy }), obstacles: () => asking.obstacles() } as const
     const answer = await thread.control.wait<Answer>(waiting, (resolve) => asking.begin(resolve, again))
     if ('granted' in answer) return answer.granted
     if ('stuck' in answer) {
@@ -60,6 +63,7 @@ class Asking implements Request {
   readonly alone: boolean
   readonly stays: boolean
   readonly stands: boolean
+  readonly from: Request['from']
   readonly candidates: Request['candidates']
   readonly after: Request['after']
   readonly use: Request['use']
@@ -83,6 +87,7 @@ class Asking implements Request {
     this.alone = thread.execution.workflow.isAlone
     this.stays = staysAtEnd(thread)
     this.stands = stands
+    this.from = stands ? undefined : storageOf(thread)
     this.candidates = candidates
     this.after = after
     this.use = use
@@ -241,6 +246,7 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
   const { scheduler } = thread.environment
   const { labware, thread_id } = thread
   const { labware_id } = labware
+  await leaveStorage(thread)
   for (;;) {
     const position = typeof reserve === 'string' ? reserve : reserve()
     if (scheduler.whereIs(labware_id) === position) return true
@@ -287,10 +293,38 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
   }
 }
 
+/** Returns the storage in which the labware still waits; undefined if it is on the deck, or starts elsewhere. */
+export function storageOf({ labware, state, plan, environment }: LabwareThread): string | undefined {
+  const { scheduler } = environment
+  if (labware.state !== 'AVAILABLE' || plan.template.start.mode === 'MANUAL_PLACE') return undefined
+  if (!scheduler.graph.positions.get(state.starts_at)?.storage || scheduler.whereIs(labware.labware_id) !== undefined) return undefined
+  return state.starts_at
+}
+
+/** Takes the labware out of its storage, after its first place was granted: until then it occupies nothing there, so that other labware can pass. */
+async function leaveStorage(thread: LabwareThread): Promise<void> {
+  const position = storageOf(thread)
+  if (position === undefined) return
+  await request(thread, { what: position, candidates: [{ position }], stands: true, mayPark: false, interruptedBy: 'abort' })
+  await appear(thread, position)
+}
+
+/** Puts the labware onto the deck. The disk must record that the position was free before it records that the position is taken. */
+export async function appear(thread: LabwareThread, position: string): Promise<void> {
+  const { environment, labware, execution, thread_id } = thread
+  const kept = execution.gate.beforeMotion()
+  if (kept) await kept
+  environment.labware.set(labware.labware_id, labware)
+  environment.scheduler.put(labware.labware_id, position, thread_id)
+  thread.setLabware({ state: 'IN_JOURNEY' })
+}
+
 /** Throws `conflict` if no route leads from the labware's position to any of the candidates, because somebody carried the labware there. */
-export function mustLead({ thread_id, labware, environment }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
-  if (environment.scheduler.canReach(thread_id, candidates)) return
-  const from = environment.scheduler.whereIs(labware.labware_id)
+export function mustLead(thread: LabwareThread, what: string, candidates: readonly Candidate[]): void {
+  const { thread_id, labware, environment } = thread
+  const storage = storageOf(thread)
+  if (environment.scheduler.canReach(thread_id, candidates, storage)) return
+  const from = environment.scheduler.whereIs(labware.labware_id) ?? storage
   throw new LabError(
     'conflict',
     `there is no way from ${from} to ${what}; carry ${labware.name} to where there is one, and say that it stands there`,

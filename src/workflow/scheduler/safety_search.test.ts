@@ -1,0 +1,101 @@
+// The search of the safe-state check, held against a search that tries everything.
+
+import { test } from 'tap'
+import { canAllFinish } from '../../testing/brute_force.ts'
+import { randomFrom } from '../../testing/scheduler_runs.ts'
+import { type Configuration, isSafe, isSafeUnbounded, type Traveller } from './safety_search.ts'
+
+/** Places that all reach each other. */
+function deck(count: number, travellers: readonly Partial<Traveller>[], more: Partial<Configuration> = {}): Configuration {
+  const usual = { at: [0], stops: [], stays: false, canPark: true, isIdle: false, home: -1 }
+  const all = travellers.map((traveller) => ({ ...usual, ...traveller }))
+  const conflicts = Array.from({ length: count }, () => [])
+  return { kinds: conflicts.map(() => 0), kindCount: 1, ways: [[[]]], conflicts, blocked: [], parking: [], travellers: all, ...more }
+}
+
+const ring = [
+  { at: [0], stops: [[1]] },
+  { at: [1], stops: [[0]] },
+]
+
+test('two that must change places need a third one', (t) => {
+  t.equal(isSafeUnbounded(deck(2, ring)), false)
+  t.equal(isSafeUnbounded(deck(3, ring, { parking: [2] })), true)
+  t.equal(isSafeUnbounded(deck(3, ring, { parking: [2], blocked: [2] })), false, 'labware without a thread stands there')
+  t.equal(isSafeUnbounded(deck(3, [ring[0]!, { ...ring[1], home: 2 }])), true, 'the place of its own is enough')
+  t.equal(isSafeUnbounded(deck(3, [{ at: [0], stops: [[1, 2]] }, ring[1]!])), true, 'one of a pool is free')
+  t.end()
+})
+
+test('labware that stays at its end is in the way of those that come after it', (t) => {
+  const first = { at: [0], stops: [[2]], stays: true }
+  t.equal(isSafeUnbounded(deck(4, [first, { at: [1], stops: [[2], [3]] }])), true, 'the other one goes first')
+  t.equal(isSafeUnbounded(deck(3, [first, { at: [1], stops: [[2]], stays: true }])), false)
+  t.end()
+})
+
+test('a way leads past nobody who stands there', (t) => {
+  const past: Partial<Configuration> = { kinds: [0, 1, 0], kindCount: 2, ways: [[[]], [[2]], [[2]], [[]]] }
+  t.equal(isSafeUnbounded(deck(3, [{ at: [0], stops: [[1]] }], past)), true)
+  t.equal(
+    isSafeUnbounded(
+      deck(
+        3,
+        [
+          { at: [0], stops: [[1]] },
+          { at: [2], isIdle: true, canPark: false },
+        ],
+        past,
+      ),
+    ),
+    false,
+  )
+  t.end()
+})
+
+/** Returns a random configuration of a few travellers. */
+function scene(seed: number): Configuration {
+  const random = randomFrom(seed)
+  const places = 3 + random(4)
+  const parking = Array.from({ length: Math.max(0, random(4) - 1) }, (_, i) => places + i)
+  const own = places + parking.length
+  const count = Math.min(3 + random(3), places)
+  const travellers = Array.from({ length: count }, (_, i) => ({
+    at: [random(4) === 0 ? own + i : i],
+    stops: Array.from({ length: random(5) }, () => [...new Set(Array.from({ length: 1 + random(2) }, () => random(places)))]),
+    stays: random(4) === 0,
+    canPark: random(6) > 0,
+    isIdle: false,
+    home: random(4) === 0 ? own + i : -1,
+  }))
+  const total = own + count
+  const isSplit = random(3) === 0
+  const kinds = Array.from({ length: total }, () => (isSplit ? random(2) : 0))
+  // Nobody passes through a device, so that a place that is passed has no conflicts.
+  const passed = 2 + random(total - 2)
+  const conflicts = Array.from({ length: total }, (): number[] => [])
+  if (random(3) === 0) {
+    conflicts[0]!.push(1)
+    conflicts[1]!.push(0)
+    travellers.splice(1, 1)
+  }
+  const ways = isSplit ? [[[]], [[passed]], [[passed]], [[]]] : [[[]]]
+  return { kinds, kindCount: isSplit ? 2 : 1, ways, conflicts, blocked: [], parking, travellers }
+}
+
+test('the search says what a search of everything says, and with a small bound never says safe where it is not', (t) => {
+  let safe = 0
+  const count = 3000
+  for (let seed = 0; seed < count; seed++) {
+    const configuration = structuredClone(scene(seed))
+    const expected = canAllFinish(configuration)
+    if (expected) safe++
+    if (isSafeUnbounded(configuration) !== expected)
+      t.fail(`seed ${seed}: ${JSON.stringify(configuration)} is ${expected ? 'safe' : 'unsafe'}`)
+    const { verdict, looked } = isSafe(configuration, 1)
+    if (looked > 1) t.fail(`seed ${seed}: it looked at ${looked}`)
+    if (verdict !== 'unknown' && (verdict === 'safe') !== expected) t.fail(`seed ${seed}: with a bound of 1 it is said to be ${verdict}`)
+  }
+  t.ok(safe > count / 10 && safe < (count * 19) / 20, `${safe} of ${count} are safe`)
+  t.end()
+})
