@@ -2,9 +2,13 @@
 
 import * as v from 'valibot'
 import { smcTopology } from '../examples/smc_assay.ts'
+import { VirtualClock } from '../kit/clock.ts'
 import { TopologyDocument, type TopologyInput } from '../workflow/plans/documents.ts'
 import { Graph, type Hop } from '../workflow/plans/graph.ts'
+import { Hops } from '../workflow/plans/timing.ts'
+import type { Visit } from '../workflow/scheduler/advice.ts'
 import type { Again, Candidate, Request, RequestHandle } from '../workflow/scheduler/request.ts'
+import type { Ahead } from '../workflow/scheduler/reservations.ts'
 import { Scheduler } from '../workflow/scheduler/scheduler.ts'
 import { severalArms } from './documents.ts'
 
@@ -13,6 +17,10 @@ import { severalArms } from './documents.ts'
  * storage, any other letter a hand-over position.
  */
 export function graphOf(arms: Record<string, string>, translators: Record<string, [string, string]> = {}): Graph {
+  return new Graph(documentOf(arms, translators))
+}
+
+function documentOf(arms: Record<string, string>, translators: Record<string, [string, string]> = {}): TopologyDocument {
   const words = [...new Set(Object.values(arms).flatMap((arm) => arm.split(' ')))].map((word) => word.split('*') as [string, string?])
   const those = (letter: string) => words.filter(([name]) => name.startsWith(letter))
   const named = (letter: string) => those(letter).map(([name]) => name)
@@ -20,7 +28,7 @@ export function graphOf(arms: Record<string, string>, translators: Record<string
   const reach = Object.fromEntries(
     Object.entries(arms).map(([arm, reached]) => [arm, reached.split(' ').map((word) => word.split('*')[0]!)]),
   )
-  return graphOn(severalArms(reach, { nests: named('d'), sites, parking: named('p'), storages: named('s'), translators }))
+  return v.parse(TopologyDocument, severalArms(reach, { nests: named('d'), sites, parking: named('p'), storages: named('s'), translators }))
 }
 
 export function graphOn(topology: TopologyInput): Graph {
@@ -51,8 +59,10 @@ export class Stage {
   readonly #parks = new Map<string, { position: string; again: Again }>()
   readonly #granted = new Map<string, Candidate>()
 
-  constructor(graph: Graph) {
+  /** With `ahead` it plans in time. */
+  constructor(graph: Graph, ahead?: Ahead) {
     this.scheduler = new Scheduler(graph, {
+      ...(ahead && { ahead }),
       onDecision: ({ kind, thread_ids, thread_id, granted }) => {
         if (kind === 'parked') this.log.push(`deadlock of ${[...thread_ids].sort().join(' ')}: ${thread_id}`)
         this.decisions.push(`${kind} ${thread_id}${granted ? ` ${granted}` : ''}`)
@@ -132,4 +142,32 @@ export class Stage {
       .explain()
       .map(({ wanted, reason, thread_id, labware_id }) => `${wanted} ${reason} ${thread_id} ${labware_id}`)
   }
+}
+
+/** A stage on a clock. Each hop takes 12 s. For the letters of the positions see `graphOf`. */
+export class TimedStage extends Stage {
+  readonly clock: VirtualClock
+
+  constructor(arms: Record<string, string>, translators: Record<string, [string, string]> = {}) {
+    const document = documentOf(arms, translators)
+    const clock = new VirtualClock()
+    super(new Graph(document), { clock, hops: new Hops(document) })
+    this.clock = clock
+  }
+
+  /** Gives a thread a device, at whose work it stays for so many seconds; without `seconds` nobody knows for how long. */
+  work(thread: string, device: string, seconds?: number): void {
+    this.wish(thread, device, { use: { seconds: () => seconds, stays: () => seconds } })
+    this.go(thread)
+    this.scheduler.began(thread, device)
+  }
+}
+
+/** Parses visits: `a d1 20` is the visit of thread a at d1, which begins after 20 s; `a p1 30 waits` is one where it only waits. */
+export function visitsOf(...lines: string[]): Visit[] {
+  return lines.map((line) => {
+    const [thread_id, place, start = '0', ...words] = line.split(' ') as [string, string, ...string[]]
+    const start_ms = Number(start) * 1000
+    return { thread_id, place, start_ms, ready_ms: start_ms, isBuffer: words.includes('waits'), isTimed: words.includes('timed') }
+  })
 }

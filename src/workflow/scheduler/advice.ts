@@ -24,7 +24,7 @@ export type Visit = {
 export type Verdict = { kind: 'first' } | { kind: 'later'; by: string } | { kind: 'early'; at: number } | { kind: 'elsewhere' }
 
 export type AdviceEvents = {
-  /** A thread without a place in the plan makes a request. */
+  /** A thread makes a request that has no place in the plan. */
   stranger(thread_id: string): void
   /** Labware is ready for its next visit, `late_ms` after the time of the plan, or negative before it. */
   ready(late_ms: number): void
@@ -78,11 +78,10 @@ export class Advice {
     const { thread_id } = ticket.claimant
     const visits = this.#visits.get(thread_id)
     if (!visits || isToCome(ticket, resource)) return undefined
-    // Labware stays where it is.
-    if (holds(ticket, resource)) return { kind: 'first' }
-    const place = nameOf(resource)
-    const next = visits.find(({ isBuffer }) => !isBuffer)
+    const next = nextStop(visits)
+    if (staysAt(ticket, resource, next)) return { kind: 'first' }
     if (!next) return undefined
+    const place = nameOf(resource)
     if (next.place !== place) return { kind: 'elsewhere' }
     const [first] = this.#order.get(place)!
     if (first !== next) return { kind: 'later', by: first!.thread_id }
@@ -92,10 +91,13 @@ export class Advice {
   /** Notes a request that is made at `now` (ms). */
   asked(ticket: Ticket, now: number): void {
     const { thread_id } = ticket.claimant
-    if (!this.isInForce || ticket.isIdle || !ticket.claimant.placement || ticket.resources.some((resource) => holds(ticket, resource)))
-      return
-    const visit = this.#visits.get(thread_id)?.[0]
-    if (visit) this.events?.ready(now - visit.ready_ms)
+    if (!this.isInForce || ticket.isIdle || !ticket.claimant.placement) return
+    const visits = this.#visits.get(thread_id) ?? []
+    const next = nextStop(visits)
+    if (ticket.resources.some((resource) => staysAt(ticket, resource, next))) return
+    // A step was skipped, or another was put before it.
+    const isPlanned = ticket.resources.some((resource) => nameOf(resource) === next?.place)
+    if (isPlanned) this.events?.ready(now - visits[0]!.ready_ms)
     else this.events?.stranger(thread_id)
   }
 
@@ -115,8 +117,8 @@ export class Advice {
   /** Notes that a thread is given a resource. Visits of the thread before that one are left out. */
   given(ticket: Ticket, resource: Resource): void {
     const { thread_id } = ticket.claimant
-    if (holds(ticket, resource) || isToCome(ticket, resource)) return
     const visits = this.#visits.get(thread_id)
+    if (isToCome(ticket, resource) || staysAt(ticket, resource, nextStop(visits ?? []))) return
     const index = visits?.findIndex(({ place }) => place === nameOf(resource)) ?? -1
     if (!visits || index < 0) return
     this.#starts.set(thread_id, visits[index]!.start_ms)
@@ -149,8 +151,14 @@ function isToCome({ claimant }: Ticket, resource: Resource): boolean {
   return !claimant.placement && !(resource instanceof DeviceSites)
 }
 
-function holds({ claimant }: Ticket, resource: Resource): boolean {
-  return resource instanceof DeviceSites && resource.holder === claimant
+function nextStop(visits: readonly Visit[]): Visit | undefined {
+  return visits.find(({ isBuffer }) => !isBuffer)
+}
+
+/** Whether the labware stays where it is: at the device that its thread holds, or for a further action in the device in which it stands. */
+function staysAt({ claimant }: Ticket, resource: Resource, next: Visit | undefined): boolean {
+  if (!(resource instanceof DeviceSites)) return false
+  return resource.holder === claimant || (claimant.placement?.zone.device === resource && next?.place !== resource.name)
 }
 
 function nameOf(resource: Resource): string {

@@ -10,3 +10,24 @@ test('a transporter, who may be a person, goes to the thread first for which a w
   t.same(granted, ['first', 'third', 'second', 'fourth'])
   t.end()
 })
+
+test('a transporter goes to the moves in the order of the plan, but first to a move that is not in it', (t) => {
+  const starts = new Map([
+    ['late', 300],
+    ['early', 100],
+    ['soon', 200],
+    ['as soon', 200],
+  ])
+  const pressed = new Set<string>()
+  const queue = new TransporterQueue(
+    (thread_id) => pressed.has(thread_id),
+    (thread_id) => starts.get(thread_id),
+  )
+  const granted: string[] = []
+  for (const thread_id of ['first', 'late', 'soon', 'early', 'as soon', 'stranger', 'in a hurry'])
+    queue.take('arm', thread_id, () => granted.push(thread_id))
+  pressed.add('in a hurry')
+  for (let turn = 0; turn < 6; turn++) queue.giveBack('arm', granted.at(-1)!)
+  t.same(granted, ['first', 'in a hurry', 'stranger', 'early', 'soon', 'as soon', 'late'])
+  t.end()
+})
