@@ -254,6 +254,20 @@ export class RunEnvironments {
     victim?.execution.events.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
   }
 
+  /** The options of the safe-state check. Simulated time stands still while an answer is awaited. */
+  #safety(steps: StepQueue): SafetyOptions {
+    const { safety = {} } = this.#options
+    const { decideUnbounded } = safety
+    if (!decideUnbounded) return safety
+    return {
+      ...safety,
+      decideUnbounded(configuration) {
+        const release = steps.hold()
+        return decideUnbounded(configuration)?.finally(release)
+      },
+    }
+  }
+
   #environment(
     parts: Omit<RunEnvironment, 'scheduler' | 'planner' | 'space' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
     { graph, document }: Topology,
@@ -268,7 +282,7 @@ export class RunEnvironments {
       if (isDriven && decision.kind === 'parked') this.#reportDeadlock(decision.thread_ids, decision.thread_id)
     }
     const hops = new Hops(document, durations)
-    const scheduler = new Scheduler(graph, { ahead: { clock, hops }, onDecision, safety: this.#options.safety ?? {} })
+    const scheduler = new Scheduler(graph, { ahead: { clock, hops }, onDecision, safety: this.#safety(parts.steps) })
     const planner = new Planner({
       scheduler,
       clock,

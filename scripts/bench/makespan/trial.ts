@@ -5,7 +5,7 @@ import { PureEquipment } from '../../../src/workflow/equipment/pure_equipment.ts
 import { movesOf } from '../../../src/workflow/plans/timing.ts'
 import type { RuntimeOptions } from '../../../src/workflow/runtime_options.ts'
 import type { FindSchedule } from '../../../src/workflow/schedule/problem.ts'
-import { findBeside } from '../../../src/workflow/schedule/search_worker.ts'
+import { findBeside } from '../../../src/workflow/search_worker.ts'
 import type { SubmissionRequest } from '../../../src/workflow/state/submission_request.ts'
 import { faultsIn } from './chart.ts'
 import { asVaried, groupsOf, platesOf, type Shop, topologyOf, withoutWindows, workflowOf } from './shops.ts'

@@ -1,6 +1,6 @@
 // The service with one device (a shaker by default) on a pseudo-terminal, and what keeps it busy while somebody presses stop.
 
-import { findBeside } from '../../../src/workflow/schedule/search_worker.ts'
+import { findBeside } from '../../../src/workflow/search_worker.ts'
 import { answerParent } from '../child.ts'
 import { problemOf } from '../makespan/problem.ts'
 import { serviceWith } from './service.ts'

@@ -2,7 +2,7 @@
 
 import { smcAssay, smcTopology } from '../../../src/examples/smc_assay.ts'
 import { run, testRuntime } from '../../../src/testing/workflow.ts'
-import { findBeside } from '../../../src/workflow/schedule/search_worker.ts'
+import { findBeside } from '../../../src/workflow/search_worker.ts'
 import { answerParent } from '../child.ts'
 import { usage } from '../process.ts'
 

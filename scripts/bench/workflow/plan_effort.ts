@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Problem } from '../../../src/workflow/schedule/problem.ts'
 import { defaultBudget, findSchedule } from '../../../src/workflow/schedule/search.ts'
-import { findBeside } from '../../../src/workflow/schedule/search_worker.ts'
+import { findBeside } from '../../../src/workflow/search_worker.ts'
 import { answerParent } from '../child.ts'
 import { problemOf } from '../makespan/problem.ts'
 import type { Shape } from '../makespan/shops.ts'

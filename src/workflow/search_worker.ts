@@ -1,0 +1,61 @@
+// Searches in a thread of its own, which starts with the first question. All benches of the process share it.
+
+import { Worker } from 'node:worker_threads'
+import type { FindSchedule, Schedule } from './schedule/problem.ts'
+import type { Configuration } from './scheduler/safety_search.ts'
+import type { SearchQuestion } from './search_thread.ts'
+
+/** The most memory of the thread, in MiB; a plan for a hundred plates needs a quarter. */
+const heap_mib = 40
+
+type Waiting = { resolve(answer: unknown): void; reject(error: Error): void }
+
+class SearchWorker {
+  #worker: Worker | undefined
+  readonly #waiting = new Map<number, Waiting>()
+  #id = 0
+
+  /** Rejects if the thread ends before it answers. The next question starts another. */
+  ask(question: SearchQuestion): Promise<unknown> {
+    const worker = this.#worker ?? this.#begin()
+    const id = this.#id++
+    worker.ref()
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      worker.postMessage({ id, question })
+    })
+  }
+
+  #begin(): Worker {
+    const worker = new Worker(new URL('./search_thread.js', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: heap_mib, maxYoungGenerationSizeMb: 8 },
+    })
+    this.#worker = worker
+    worker.on('message', ({ id, answer }: { id: number; answer: unknown }) => {
+      this.#waiting.get(id)?.resolve(answer)
+      this.#waiting.delete(id)
+      if (this.#waiting.size === 0) worker.unref()
+    })
+    const fail = () => {
+      if (this.#worker !== worker) return
+      this.#worker = undefined
+      for (const { reject } of this.#waiting.values()) reject(new Error('the search was broken off'))
+      this.#waiting.clear()
+    }
+    worker.on('error', fail)
+    worker.on('exit', fail)
+    return worker
+  }
+}
+
+const searchWorker = new SearchWorker()
+
+/** Finds a plan in the thread. Where that fails, there is none, and the bench goes by the rule. */
+export const findBeside: FindSchedule = (problem) =>
+  searchWorker.ask({ problem }).then(
+    (schedule) => schedule as Schedule | null,
+    () => null,
+  )
+
+/** Says, without a bound on its effort, whether all labware can still finish. */
+export const isSafeBeside = async (configuration: Configuration): Promise<boolean> => (await searchWorker.ask({ configuration })) as boolean
