@@ -128,6 +128,18 @@ export async function dryRun({ workflow, request, environment, idle, onMoment, b
   return { ...summed(execution, { conflicts, isEndless }), plan }
 }
 
+/** Makes a dry run; if it has a plan, also one by the rule alone, to compare. The code of a workflow is not executed twice. */
+export async function compared(
+  { hasCode }: Workflow,
+  request: SubmissionRequest,
+  run: (request: SubmissionRequest) => Promise<Outcome>,
+): Promise<Outcome> {
+  const outcome = await run(request)
+  if (!outcome.plan || hasCode) return outcome
+  const byRule = await run({ ...request, plan: 'off' })
+  return { ...outcome, plan: { ...outcome.plan, dispatch_s: byRule.verdict === 'completes' ? byRule.makespan_s : null } }
+}
+
 const unpublished = {
   incident_id: '',
   severity: 'INFO',

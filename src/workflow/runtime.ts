@@ -7,7 +7,7 @@ import { type Author, nobody } from '../kit/author.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, unbounded } from './admission.ts'
-import { type DryRun, dryRun, type Outcome } from './dry_run.ts'
+import { compared, type DryRun, dryRun, type Outcome } from './dry_run.ts'
 import { KnownRuns } from './known_runs.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
@@ -293,15 +293,10 @@ export class Runtime {
     return { ...outcome, refusal: null }
   }
 
-  /** Makes a dry run; if it has a plan, also one by the rule alone, to compare. The code of a workflow is not executed twice. */
   #tryOut(workflow: Workflow, request: SubmissionRequest, begin: () => Rehearsal): Promise<Outcome> {
-    return this.#admission.dryRun(workflow, request, async (began) => {
-      const once = (asked: SubmissionRequest) => dryRun({ workflow, request: asked, began, ...begin() })
-      const outcome = await once(request)
-      if (!outcome.plan || workflow.hasCode) return outcome
-      const byRule = await once({ ...request, plan: 'off' })
-      return { ...outcome, plan: { ...outcome.plan, dispatch_s: byRule.verdict === 'completes' ? byRule.makespan_s : null } }
-    })
+    return this.#admission.dryRun(workflow, request, (began) =>
+      compared(workflow, request, (asked) => dryRun({ workflow, request: asked, began, ...begin() })),
+    )
   }
 
   /** Deletes a run that has ended from memory, and its events from the log. Rejects with `conflict` while the run is open. */

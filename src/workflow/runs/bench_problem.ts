@@ -4,7 +4,7 @@ import type { Graph } from '../plans/graph.ts'
 import type { Hops } from '../plans/timing.ts'
 import type { Job, Leg, Place, Problem, Stop } from '../schedule/problem.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
-import { expectedSeconds } from '../threads/action/claims.ts'
+import { expectedSeconds } from '../threads/action/seconds.ts'
 import { type WayAhead, wayAhead } from '../threads/left_to_do.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { PlanWishes } from './plan_wishes.ts'
@@ -47,7 +47,7 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
   }))
   const { positions } = thread.plan.end
   stops.push({ options: positions.map((position) => ({ place: places.position(position), seconds: 0 })), within_s: null })
-  const deadline = scheduler.deadlineOf(thread.thread_id)
+  const deadline = scheduler.present.deadlineOf(thread.thread_id)
   if (deadline !== null && stops[0]) stops[0] = { ...stops[0], within_s: Math.max(0, (deadline - bench.now()) / 1000) }
   const ready_s = present.ready_s + way.first_s
   return {
@@ -56,7 +56,7 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
     at: present.isOff ? places.offDeck(present.place) : places.named(present.place),
     ready_s,
     since_s: deadline === null ? present.ready_s : 0,
-    buffers: thread.plan.template.immovable ? [] : scheduler.buffersOf(thread.state.starts_at).map((name) => places.position(name)),
+    buffers: thread.plan.template.immovable ? [] : scheduler.present.buffersOf(thread.state.starts_at).map((name) => places.position(name)),
     stays: thread.plan.end.mode === 'LEAVE_IN_PLACE',
     stops,
   }
@@ -72,7 +72,7 @@ type Present = { place: string; ready_s: number; isOff: boolean }
 
 /** Whether nothing can be foretold about a thread: a person has to bring its labware, or to decide. */
 function isHeld({ thread_id, status }: LabwareThread, { scheduler }: PlannedBench): boolean {
-  return scheduler.isHeld(thread_id) || status.current === 'AWAITING_MANUAL_PLACE'
+  return scheduler.present.isHeld(thread_id) || status.current === 'AWAITING_MANUAL_PLACE'
 }
 
 function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
@@ -84,12 +84,12 @@ function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
   const at = here.device ?? position
   const device = action?.device ?? null
   if (device !== null) {
-    const began = scheduler.beganAt(thread_id, device)
+    const began = scheduler.present.beganAt(thread_id, device)
     const seconds = expectedSeconds(thread, action!.plan, device)
     const left = began === undefined ? seconds : Math.max(0, began / 1000 + seconds - bench.now() / 1000)
     return { place: device, ready_s: left + (at === device ? 0 : bench.hops.way(wayTo(scheduler.graph, position, device))), isOff: false }
   }
-  const goal = scheduler.goalOf(thread_id)
+  const goal = scheduler.present.goalOf(thread_id)
   if (goal === undefined || goal === at) return { place: at, ready_s: 0, isOff: false }
   return { place: goal, ready_s: bench.hops.way(wayTo(scheduler.graph, position, goal)), isOff: false }
 }

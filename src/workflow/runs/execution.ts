@@ -1,13 +1,12 @@
 // A run of a workflow, with its threads, its submissions and its outcome.
 
 import { LabError } from '../../errors.ts'
-import type { RecordRow } from '../../events/run_record_file.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
 import type { ExecutionState, SubmissionState } from '../state/run.ts'
 import { RunRecord } from '../state/run_record.ts'
-import { type Phase, phaseTransitions, Status, statusAlone, type WorkflowStatus, workflowTransitions } from '../state/statuses.ts'
+import { type Phase, phaseTransitions, Status, type WorkflowStatus } from '../state/statuses.ts'
 import type { SubmissionRequest } from '../state/submission_request.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
@@ -26,6 +25,7 @@ import { Groups } from './groups.ts'
 import { Inserts } from './inserts.ts'
 import { LabwarePositions } from './labware_positions.ts'
 import type { Operator } from './operator.ts'
+import { endedRow, workflowStatus } from './run_end.ts'
 import { type EventOutlets, RunPublisher } from './run_publisher.ts'
 import { Stall } from './stall.ts'
 import { itemAhead } from './step_names.ts'
@@ -402,18 +402,4 @@ export class Execution implements RunPorts {
     this.events.close()
     this.#around.ended(this)
   }
-}
-
-/** Returns the row of the end of a run, with the number of its threads in each status. */
-function endedRow({ ended_at, threads, reason }: Execution, status: string): RecordRow {
-  const counts: Record<string, number> = {}
-  for (const { status } of threads.values()) counts[status.current] = (counts[status.current] ?? 0) + 1
-  return { kind: 'ended', at: ended_at, status, reason, threads: counts }
-}
-
-function workflowStatus({ execution_id, events }: Execution, published?: WorkflowStatus): Status<WorkflowStatus> {
-  const publish = (status: WorkflowStatus) => events.emit('WORKFLOW', execution_id, status, events.context())
-  return new Status<WorkflowStatus>(workflowTransitions, statusAlone(published ?? 'CREATED'), publish, {
-    isPublished: published !== undefined,
-  })
 }

@@ -1,7 +1,6 @@
 // Finds deadlocks, and resolves each by parking one labware (the victim), or by an unsafe grant where nothing else moves.
 
 import { SmallSet } from '../../kit/small_set.ts'
-import type { Advice } from './advice.ts'
 import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import type { Decision } from './decision_log.ts'
 import { Idlers, wanting } from './idlers.ts'
@@ -23,7 +22,6 @@ export class DeadlockResolver {
   readonly #waitForGraph: WaitForGraph
   readonly #avoidance: DeadlockAvoidance
   readonly #parking: Parking
-  readonly #advice: Advice
   readonly #idlers: Idlers
   readonly #onDecision: OnDecision | undefined
   readonly #suspects = new SmallSet<Claimant>()
@@ -45,7 +43,6 @@ export class DeadlockResolver {
       reservations,
       avoidance,
       isHeld,
-      advice,
       onDecision,
     }: {
       requests: RequestQueue
@@ -54,7 +51,6 @@ export class DeadlockResolver {
       reservations: Reservations
       avoidance: DeadlockAvoidance
       isHeld: (claimant: Claimant) => boolean
-      advice: Advice
       onDecision: OnDecision | undefined
     },
   ) {
@@ -63,7 +59,6 @@ export class DeadlockResolver {
     this.#reservations = reservations
     this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
     this.#parking = parking
-    this.#advice = advice
     this.#avoidance = avoidance
     this.#idlers = new Idlers(parking)
     this.#onDecision = onDecision
@@ -152,11 +147,7 @@ export class DeadlockResolver {
 
   /** Takes the best step to resolve this deadlock. Returns whether there was one. */
   #resolve(members: ReadonlySet<Claimant>): boolean {
-    if (this.#advice.isInForce) {
-      this.#advice.drop()
-      this.#requests.refreshAll()
-      return true
-    }
+    if (this.#reservations.dropPlan()) return true
     return this.#avoidance.urgently(() => {
       if (this.#grantBarred(members, (ticket, resource) => ticket.claimant.hurries && this.#isSafe(ticket, resource))) return true
       const victim = this.#victimOf(members)

@@ -89,11 +89,6 @@ export class RequestQueue {
     return first
   }
 
-  /** Marks all waiting tickets to be considered again. */
-  refreshAll(): void {
-    for (const { ticket } of this.#occupancy.claimants.values()) if (ticket) this.refresh(ticket)
-  }
-
   /** Marks the unsafe tickets to be considered again after a change. Returns whether there are any. */
   reconsider(): boolean {
     if (this.#unsafe.size === 0 || this.#seen === this.#occupancy.version) return false

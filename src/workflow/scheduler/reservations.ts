@@ -53,6 +53,14 @@ export class Reservations {
     return Array.isArray(plan) || this.#hasToGo(ticket.claimant, resource, plan) ? undefined : plan
   }
 
+  /** Gives the plan up, because threads that follow it wait for each other. Returns whether there was one. */
+  dropPlan(): boolean {
+    if (!this.#advice.isInForce) return false
+    this.#advice.drop()
+    this.#occupancy.version++
+    return true
+  }
+
   #plannedOtherwise(resource: Resource, verdict: Verdict): Barred {
     const wanted = resource instanceof DeviceSites ? resource.name : resource.positions[0]!.name
     const by = (verdict.kind === 'later' && this.#occupancy.claimants.get(verdict.by)) || null

@@ -8,9 +8,10 @@ import { DeadlockAvoidance, type SafetyCounts, type SafetyOptions } from './dead
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { DeviceAccess } from './device_access.ts'
 import { Holds } from './holds.ts'
-import { type Claimant, Ticket, Zone } from './model.ts'
+import { type Claimant, Ticket, type Zone } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
+import { PresentState } from './present_state.ts'
 import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
 import { RequestQueue } from './request_queue.ts'
 import { type Ahead, Reservations } from './reservations.ts'
@@ -26,6 +27,7 @@ export class Scheduler {
   readonly graph: Graph
   /** The plan, if there is one. */
   readonly advice = new Advice()
+  readonly present: PresentState
   readonly #occupancy: Occupancy
   readonly #reservations: Reservations
   readonly #requests: RequestQueue
@@ -45,6 +47,7 @@ export class Scheduler {
   constructor(graph: Graph, { onDecision, ahead, safety }: { onDecision?: OnDecision; ahead?: Ahead; safety?: SafetyOptions } = {}) {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
+    this.present = new PresentState(this.#occupancy)
     this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice }, () => this.#settle())
     this.transporters = new TransporterQueue(
       (thread_id) => this.#isPressed(thread_id),
@@ -77,7 +80,6 @@ export class Scheduler {
       reservations: this.#reservations,
       avoidance,
       isHeld: this.#isHeld,
-      advice: this.advice,
       onDecision,
     })
   }
@@ -297,38 +299,8 @@ export class Scheduler {
   follow(visits: readonly Visit[]): void {
     this.advice.isDue = false
     this.advice.adopt(visits)
-    this.#requests.refreshAll()
+    this.#occupancy.version++
     this.#settle()
-  }
-
-  /** When the action of a thread began at a device, in ms; undefined if it has not. */
-  beganAt(thread_id: string, device: string): number | undefined {
-    const { holder, grant } = this.#occupancy.device(device)
-    return holder?.thread_id === thread_id ? grant?.began : undefined
-  }
-
-  isHeld(thread_id: string): boolean {
-    return this.#occupancy.claimants.get(thread_id)?.isHeld ?? false
-  }
-
-  /** The device or position to which the labware of a thread is on its way, or may set out; undefined without one. */
-  goalOf(thread_id: string): string | undefined {
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    const goal = claimant?.parking ?? claimant?.goal
-    if (!goal) return undefined
-    return goal instanceof Zone ? goal.positions[0]!.name : goal.name
-  }
-
-  /** When the next action of a thread must begin, in ms; null without a deadline. */
-  deadlineOf(thread_id: string): number | null {
-    return this.#occupancy.claimants.get(thread_id)?.deadline ?? null
-  }
-
-  /** Lists the positions where labware that starts at `home` may wait between its stops. */
-  buffersOf(home: string): string[] {
-    const own = this.#occupancy.homeAt(home)
-    const parking = this.#occupancy.parking.filter((zone) => zone !== own && !zone.isHandOver)
-    return [...(own ? [own] : []), ...parking].map(({ positions }) => positions[0]!.name)
   }
 
   // Going
