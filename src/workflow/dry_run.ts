@@ -86,7 +86,7 @@ type Trial = Rehearsal & {
 const most = { moves: 100_000, moments: 100_000 }
 
 /** Handlers hear nothing; the code of actions runs. */
-export async function dryRun({ workflow, request, environment, idle, onMoment, began }: Trial): Promise<Outcome> {
+async function dryRun({ workflow, request, environment, idle, onMoment, began }: Trial): Promise<Outcome> {
   const conflicts: string[] = []
   const counts = { moves: 0, moments: 0 }
   let isEndless = false
@@ -120,23 +120,18 @@ export async function dryRun({ workflow, request, environment, idle, onMoment, b
   })
   began(execution)
   execution.start(execution.add({ submission_id: environment.newId(), request, submitted_at: 0, status: 'PENDING' }))
-  let plan: Outcome['plan'] = null
-  execution.onPlanned = ({ makespan_s, bound_s }) => {
-    plan ??= { planned_s: round(makespan_s), dispatch_s: null, bound_s: round(bound_s) }
-  }
   await idle
+  const { first } = environment.planner
+  const plan = first ? { planned_s: round(first.makespan_s), dispatch_s: null, bound_s: round(first.bound_s) } : null
   return { ...summed(execution, { conflicts, isEndless }), plan }
 }
 
 /** Makes a dry run; if it has a plan, also one by the rule alone, to compare. The code of a workflow is not executed twice. */
-export async function compared(
-  { hasCode }: Workflow,
-  request: SubmissionRequest,
-  run: (request: SubmissionRequest) => Promise<Outcome>,
-): Promise<Outcome> {
-  const outcome = await run(request)
-  if (!outcome.plan || hasCode) return outcome
-  const byRule = await run({ ...request, plan: 'off' })
+export async function compared(trial: Omit<Trial, keyof Rehearsal>, begin: () => Rehearsal): Promise<Outcome> {
+  const { workflow, request } = trial
+  const outcome = await dryRun({ ...trial, ...begin() })
+  if (!outcome.plan || workflow.hasCode) return outcome
+  const byRule = await dryRun({ ...trial, request: { ...request, plan: 'off' }, ...begin() })
   return { ...outcome, plan: { ...outcome.plan, dispatch_s: byRule.verdict === 'completes' ? byRule.makespan_s : null } }
 }
 

@@ -7,7 +7,7 @@ import { type Author, nobody } from '../kit/author.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, unbounded } from './admission.ts'
-import { compared, type DryRun, dryRun, type Outcome } from './dry_run.ts'
+import { compared, type DryRun, type Outcome } from './dry_run.ts'
 import { KnownRuns } from './known_runs.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
@@ -18,7 +18,7 @@ import { Records, type SubmissionRecord } from './records/records.ts'
 import { restoreRecord } from './records/run_records.ts'
 import { ExecutionTrackingSink } from './records/tracking_sink.ts'
 import { restore } from './recovery/restore.ts'
-import { type Rehearsal, RunEnvironments } from './run_environments.ts'
+import { RunEnvironments } from './run_environments.ts'
 import { addDecision, lateDecisionIn } from './runs/decision.ts'
 import { Execution, type RunContext } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
@@ -26,6 +26,7 @@ import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, starts
 import { addSubmissionRow } from './runs/submission_row.ts'
 import type { RuntimeOptions } from './runtime_options.ts'
 import { StandingLabwareStore } from './standing_labware.ts'
+import type { RunMode } from './state/modes.ts'
 import type { Checkpoint } from './state/run.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 import { submittedBefore } from './submission_ids.ts'
@@ -277,26 +278,23 @@ export class Runtime {
   async simulate(request: SubmissionRequest): Promise<DryRun> {
     const workflow = this.workflow(request.workflow)
     checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
-    const conditions = await this.environments.conditions(workflow.topology, request.run_mode)
-    const outcome = await this.#tryOut(workflow, request, () =>
-      this.environments.rehearsal(workflow.topology, request.run_mode, conditions),
-    )
-    return { ...outcome, refusal: refusalFor(workflow, request.run_mode, this.#options.bench) ?? null }
+    return {
+      ...(await this.#tryOut(workflow, request, request.run_mode)),
+      refusal: refusalFor(workflow, request.run_mode, this.#options.bench) ?? null,
+    }
   }
 
   /** Simulates the first submission of an open run, as if none of its labware stood on the bench. Rejects with `overloaded`. */
   async forecast({ workflow, submissions, threads, environment: { mode } }: Execution): Promise<DryRun> {
     const { request } = submissions[0]!
-    const conditions = await this.environments.conditions(workflow.topology, mode)
     const own = new Set([...threads.values()].map(({ labware }) => labware.labware_id))
-    const outcome = await this.#tryOut(workflow, request, () => this.environments.rehearsal(workflow.topology, mode, conditions, own))
-    return { ...outcome, refusal: null }
+    return { ...(await this.#tryOut(workflow, request, mode, own)), refusal: null }
   }
 
-  #tryOut(workflow: Workflow, request: SubmissionRequest, begin: () => Rehearsal): Promise<Outcome> {
-    return this.#admission.dryRun(workflow, request, (began) =>
-      compared(workflow, request, (asked) => dryRun({ workflow, request: asked, began, ...begin() })),
-    )
+  async #tryOut(workflow: Workflow, request: SubmissionRequest, mode: RunMode, gone?: ReadonlySet<string>): Promise<Outcome> {
+    const conditions = await this.environments.conditions(workflow.topology, mode)
+    const begin = () => this.environments.rehearsal(workflow.topology, mode, conditions, gone)
+    return this.#admission.dryRun(workflow, request, (began) => compared({ workflow, request, began }, begin))
   }
 
   /** Deletes a run that has ended from memory, and its events from the log. Rejects with `conflict` while the run is open. */

@@ -25,8 +25,8 @@ import { Groups } from './groups.ts'
 import { Inserts } from './inserts.ts'
 import { LabwarePositions } from './labware_positions.ts'
 import type { Operator } from './operator.ts'
-import { endedRow, workflowStatus } from './run_end.ts'
 import { type EventOutlets, RunPublisher } from './run_publisher.ts'
+import { endedRow, planRow, workflowStatus } from './run_rows.ts'
 import { Stall } from './stall.ts'
 import { itemAhead } from './step_names.ts'
 import { Submission } from './submission.ts'
@@ -79,8 +79,6 @@ export class Execution implements RunPorts {
   /** `isAbortArmed`: somebody has called for the end of the run, and has not confirmed it yet. */
   paused: { at: number; reason: 'manual' | 'system'; isAbortArmed?: boolean } | null = null
   reason: string | null = null
-  /** Called with each plan that the bench follows. */
-  onPlanned: (plan: MadePlan) => void = () => {}
   #status: Status<WorkflowStatus> | undefined
   readonly #entry: Entry<'execution'>
   readonly labwarePositions: LabwarePositions
@@ -137,10 +135,8 @@ export class Execution implements RunPorts {
     return this.submissions.find((submission) => submission.submission_id === submission_id)?.request
   }
 
-  /** Adds a row about a plan that the bench follows. */
-  planned({ reason, makespan_s, bound_s, states }: MadePlan): void {
-    this.record.add({ kind: 'plan', at: this.now(), reason, makespan_s, bound_s, states })
-    this.onPlanned({ reason, makespan_s, bound_s, states })
+  planned(plan: MadePlan): void {
+    this.record.add(planRow(plan, this.now()))
   }
 
   /** Whether no submission asks for dispatch by the rule alone. */
@@ -261,9 +257,8 @@ export class Execution implements RunPorts {
 
   /** Returns the value that the submission gives, else that of another submission of this run, else the default, else undefined. Throws `invalid` for an unknown variable. */
   variable(name: string, submission_id: string): unknown {
-    const own = this.submissions.find((submission) => submission.submission_id === submission_id)
-    for (const submission of [own, ...this.submissions])
-      if (submission && name in submission.request.variables) return submission.request.variables[name]
+    for (const request of [this.requestOf(submission_id), ...this.submissions.map(({ request }) => request)])
+      if (request && name in request.variables) return request.variables[name]
     const { variables } = this.workflow.document
     if (!Object.hasOwn(variables, name)) throw new LabError('invalid', `workflow ${this.workflow.name} has no variable ${name}`)
     return variables[name]!.default

@@ -38,9 +38,8 @@ export class Planner {
   readonly #options: PlannerOptions
   /** The threads of the bench that have not ended, in the order in which they came. */
   readonly #threads = new Set<LabwareThread>()
-  /** The first plan since the bench was empty, and how many have been made since. */
+  /** The first plan since the bench was empty. */
   first: AdoptedPlan | undefined
-  count = 0
   #reason: PlanReason | undefined
   #isSearching = false
   #cancelAlarm = () => {}
@@ -65,6 +64,7 @@ export class Planner {
   }
 
   join(thread: LabwareThread): void {
+    if (this.#threads.size === 0) this.first = undefined
     this.#threads.add(thread)
     this.request('came')
   }
@@ -72,10 +72,7 @@ export class Planner {
   leave(thread: LabwareThread): void {
     this.#threads.delete(thread)
     this.#options.scheduler.advice.forget(thread.thread_id)
-    if (this.#threads.size > 0) return
-    this.#cancelAlarm()
-    this.first = undefined
-    this.count = 0
+    if (this.#threads.size === 0) this.#cancelAlarm()
   }
 
   /** Has a plan made: in simulated time before the clock goes on, else soon. */
@@ -132,7 +129,6 @@ export class Planner {
   #adopted({ reason, makespan_s, bound_s, states, visits }: AdoptedPlan): void {
     const plan = { reason, makespan_s, bound_s, states, visits }
     this.first ??= plan
-    this.count++
     for (const execution of new Set([...this.#threads].map(({ execution }) => execution))) execution.planned(plan)
   }
 

@@ -51,7 +51,9 @@ export class Advice {
     return this.#visits.size > 0
   }
 
+  /** Follows a plan in place of the present one. */
   adopt(visits: readonly Visit[]): void {
+    this.isDue = false
     this.#visits.clear()
     this.#order.clear()
     this.#starts.clear()

@@ -2,6 +2,7 @@
 
 import { type Claimant, Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
+import type { PositionState } from './request.ts'
 
 export class PresentState {
   readonly #occupancy: Occupancy
@@ -42,5 +43,15 @@ export class PresentState {
 
   #of(thread_id: string): Claimant | undefined {
     return this.#occupancy.claimants.get(thread_id)
+  }
+}
+
+/** Returns the state of a position, which is one of the zone. */
+export function stateOf(position: string, { positions, placement, reservedFor, device }: Zone): PositionState {
+  return {
+    position,
+    device: device?.name ?? null,
+    labware_id: placement && (placement.position === position || positions.length === 1) ? placement.labware_id : null,
+    reserved_for: reservedFor?.thread_id ?? null,
   }
 }

@@ -8,10 +8,10 @@ import { DeadlockAvoidance, type SafetyCounts, type SafetyOptions } from './dead
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { DeviceAccess } from './device_access.ts'
 import { Holds } from './holds.ts'
-import { type Claimant, Ticket, type Zone } from './model.ts'
+import { type Claimant, Ticket } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
-import { PresentState } from './present_state.ts'
+import { PresentState, stateOf } from './present_state.ts'
 import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
 import { RequestQueue } from './request_queue.ts'
 import { type Ahead, Reservations } from './reservations.ts'
@@ -287,8 +287,6 @@ export class Scheduler {
   /** Whether the claimant moves only after a person acts: it is held, or waits for the transporter of a held thread. */
   readonly #isHeld = (claimant: Claimant): boolean => claimant.isHeld || this.transporters.isBehind(claimant, this.#occupancy, isHeld)
 
-  // Following a plan
-
   /** Sets whether new requests wait for a plan that is being made. */
   setPlanDue(isDue: boolean): void {
     this.advice.isDue = isDue
@@ -297,7 +295,6 @@ export class Scheduler {
 
   /** Follows a plan in place of the present one; with no visits, the rule. */
   follow(visits: readonly Visit[]): void {
-    this.advice.isDue = false
     this.advice.adopt(visits)
     this.#occupancy.version++
     this.#settle()
@@ -400,12 +397,3 @@ export class Scheduler {
 }
 
 const isHeld = ({ isHeld }: Claimant): boolean => isHeld
-
-function stateOf(position: string, { positions, placement, reservedFor, device }: Zone): PositionState {
-  return {
-    position,
-    device: device?.name ?? null,
-    labware_id: placement && (placement.position === position || positions.length === 1) ? placement.labware_id : null,
-    reserved_for: reservedFor?.thread_id ?? null,
-  }
-}
