@@ -35,11 +35,12 @@ export class Configurations {
    * knows then what it waits for.
    */
   after(island: number, change?: Change): Sketch | undefined {
-    const { claimants, graph, placements } = this.#occupancy
+    const { graph } = this.#occupancy
+    const claimants = this.#occupancy.claimantsOn(island)
     const isHere = (resource: Resource) => graph.islandOf(positionOf(resource)) === island
     const journeys: Journey[] = []
     let key = `${island}`
-    for (const claimant of claimants.values()) {
+    for (const claimant of change && !claimants.has(change.ticket.claimant) ? [...claimants, change.ticket.claimant] : claimants) {
       const isAsker = claimant === change?.ticket.claimant
       const here = isAsker ? [change.resource] : withoutStorage(resourcesOf(claimant, isHere))
       if (here.length === 0) continue
@@ -50,7 +51,8 @@ export class Configurations {
       if (claimant.home) key += `<${this.#numberOf(claimant.home)}`
       journeys.push({ claimant, ticket, here, isStop })
     }
-    for (const { claimant, zone } of placements.values()) if (claimant === null) key += `!${this.#numberOf(zone)}`
+    for (const zone of this.#occupancy.zonesOn(island))
+      if (zone.placement && zone.placement.claimant === null) key += `!${this.#numberOf(zone)}`
     return { key, configuration: () => this.#write(journeys, isHere) }
   }
 

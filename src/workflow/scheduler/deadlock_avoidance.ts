@@ -254,7 +254,7 @@ function corridorsOf(occupancy: Occupancy, island: number): readonly Zone[] {
     if (alike.length < 2) examples.set(graph.kindOf(name), [...alike, name])
   }
   const names = [...examples.values()].flat()
-  if (names.length > mostExamples) return [...occupancy.zones()].filter(({ isHandOver }) => isHandOver)
+  if (names.length > mostExamples) return [...occupancy.zonesOn(island)].filter(({ isHandOver }) => isHandOver)
   const corridors = new Set<Zone>()
   for (const from of names)
     for (const to of names) for (const hop of graph.route(from, to)?.slice(0, -1) ?? []) corridors.add(occupancy.zone(hop.to))

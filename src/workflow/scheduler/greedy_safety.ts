@@ -108,9 +108,10 @@ class Board {
   readonly #takes = new Map<Claimant, readonly Resource[]>()
   readonly #takers = new Map<Resource, Claimant[]>()
 
-  constructor({ claimants, graph }: Occupancy, island: number) {
+  constructor(occupancy: Occupancy, island: number) {
+    const { graph } = occupancy
     const isHere = (resource: Resource) => graph.islandOf(positionOf(resource)) === island
-    for (const claimant of claimants.values()) {
+    for (const claimant of occupancy.claimantsOn(island)) {
       const here = resourcesOf(claimant, isHere)
       if (here.length > 0) this.set(claimant, here)
     }

@@ -30,6 +30,7 @@ export class Occupancy {
   readonly watchers = new Set<(labware_id: string) => void>()
   readonly #zones = new Map<string, Zone>()
   readonly #devices = new Map<string, DeviceSites>()
+  readonly #islands = new Map<number, ReadonlySet<Zone>>()
 
   constructor(graph: Graph) {
     this.graph = graph
@@ -56,9 +57,22 @@ export class Occupancy {
     }
   }
 
-  /** Lists the zones; those of several positions more than once. */
-  zones(): Iterable<Zone> {
-    return this.#zones.values()
+  /** Returns the zones of an island of the deck. */
+  zonesOn(island: number): ReadonlySet<Zone> {
+    let zones = this.#islands.get(island)
+    if (!zones) {
+      zones = new Set([...this.#zones].flatMap(([name, zone]) => (this.graph.islandOf(name) === island ? zone : [])))
+      this.#islands.set(island, zones)
+    }
+    return zones
+  }
+
+  /** Returns the claimants that have something on the island. There may be thousands of others. */
+  claimantsOn(island: number): ReadonlySet<Claimant> {
+    const found = new Set<Claimant>()
+    for (const { placement, reservedFor, device } of this.zonesOn(island))
+      for (const claimant of [placement?.claimant, reservedFor, device?.holder]) if (claimant) found.add(claimant)
+    return found
   }
 
   zone(position: string): Zone {
