@@ -5,6 +5,7 @@ import { Beam } from './beam.ts'
 import { Rater, type Weights } from './bound.ts'
 import { findAny } from './depth_first.ts'
 import type { Progress } from './extend.ts'
+import { Insertion } from './insertion.ts'
 import { type Model, modelOf } from './model.ts'
 import type { PlannedMove, Problem, Schedule } from './problem.ts'
 import { Hop, States } from './state.ts'
@@ -93,6 +94,9 @@ function search(model: Model, variant: Variant, bound: number, budget: number): 
   const progress: Progress = { states: 0, budget, cost: Number.POSITIVE_INFINITY, steps: null }
   const widest = Math.max(1, Math.floor(bytesAtMost / (2 * bytesOf(model))))
   const turns = variant.keepsOrder ? [model.turnOfKind] : []
+  const hasWindows = model.within.some((seconds) => seconds < Number.POSITIVE_INFINITY)
+  if (hasWindows) new Insertion(model, variant.keepsOrder ? model.turnOfKind : null).run(progress, budget * 0.5)
+  if (process.env.VV) console.log('insertion', progress.cost, progress.states)
   for (const { weights, share } of passes) {
     if (progress.states >= budget || isBest(model, progress, bound)) break
     const beam = new Beam(model, { turns, everything: false }, weights, share === 0 ? 1 : widest)
