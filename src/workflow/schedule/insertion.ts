@@ -56,11 +56,15 @@ export class Insertion {
     let cost = this.#cost()
     this.#report(progress, cost)
     while (effort() < end) {
-      const count = 1 + this.#below(Math.min(3, jobs.length))
+      const most = Number(process.env.MOST ?? 3)
+      const count = 1 + this.#below(Math.min(most, jobs.length))
       const out = this.#some(jobs, count)
+      if (process.env.SORT) out.sort((a, b) => a - b)
+      const dice = Number(process.env.DICE ?? 3)
+      const part = Number(process.env.PART ?? 1)
       const old = out.map((job) => this.#rides[job]!)
       for (const job of out) this.#remove(job)
-      const done = out.every((job) => this.#insert(job, this.#below(3) === 0 ? this.#below(Math.ceil(cost % 1e7)) : 0, left()))
+      const done = out.every((job) => this.#insert(job, this.#below(dice) === 0 ? this.#below(Math.ceil(cost % 1e7)*part) : 0, left()))
       const now = done ? this.#cost() : Number.POSITIVE_INFINITY
       if (now <= cost) {
         cost = now

@@ -95,7 +95,7 @@ function search(model: Model, variant: Variant, bound: number, budget: number): 
   const widest = Math.max(1, Math.floor(bytesAtMost / (2 * bytesOf(model))))
   const turns = variant.keepsOrder ? [model.turnOfKind] : []
   const hasWindows = model.within.some((seconds) => seconds < Number.POSITIVE_INFINITY)
-  if (hasWindows) new Insertion(model, variant.keepsOrder ? model.turnOfKind : null).run(progress, budget * 0.5)
+  if (hasWindows && !process.env.NOINS) new Insertion(model, variant.keepsOrder ? model.turnOfKind : null).run(progress, Number(process.env.IB ?? 25000)); progress.states = 0
   if (process.env.VV) console.log('insertion', progress.cost, progress.states)
   for (const { weights, share } of passes) {
     if (progress.states >= budget || isBest(model, progress, bound)) break
