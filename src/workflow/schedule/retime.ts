@@ -1,4 +1,4 @@
-// Holds windows without another order of hops: where labware would wait too long, the hop before that wait begins later.
+// Holds windows without another order of hops: where labware would wait too long, the hop to the stop before begins later.
 
 import { costOf } from './objective.ts'
 import type { Step } from './rows.ts'
@@ -6,6 +6,9 @@ import { Hop, type States } from './state.ts'
 
 /** A delay makes others necessary. After so many rounds the windows count as impossible in this order. */
 const roundsAtMost = 60
+
+/** Less is no more than the rounding of sums. */
+const slack = 1e-6
 
 export type Timed = { readonly cost: number; readonly steps: readonly Step[] }
 
@@ -37,8 +40,8 @@ function replay(states: States, steps: readonly Step[], later: Step[]): number {
     if (!states.time(0, hop, earliest)) return Number.POSITIVE_INFINITY
     const missed = option < 0 ? 0 : hop.end - states.since[job]! - model.within[states.stop[job]!]!
     const before = last.get(job)
-    if (missed > 1e-6 && before) later[before.index] = { ...steps[before.index]!, earliest: before.start + missed }
-    last.set(job, { index, start: hop.start })
+    if (missed > slack && before) later[before.index] = { ...steps[before.index]!, earliest: before.start + missed }
+    if (option >= 0) last.set(job, { index, start: hop.start })
     states.apply(0, hop)
   }
   return costOf(states, 0)
