@@ -1,6 +1,7 @@
 // How long a schedule becomes at least after a hop: by the way of each labware, by the work of each pool with its change-overs, and by the arms.
 
-import type { Model } from './model.ts'
+import { Forecast } from './forecast.ts'
+import { hasDelays, type Model } from './model.ts'
 import { Sums } from './objective.ts'
 import { type Hop, isAtStart, missed, type States } from './state.ts'
 
@@ -15,6 +16,7 @@ export class Rater {
   readonly #states: States
   readonly #weights: Weights
   readonly #sums: Sums
+  readonly #forecast: Forecast | null
   /** When the first arm is free. */
   #soonest = 0
   #slot = 0
@@ -29,11 +31,12 @@ export class Rater {
   #poolMost = 0
   #poolSum = 0
 
-  constructor(states: States, weights: Weights) {
+  constructor(states: States, weights: Weights, turns: readonly Int32Array[] = []) {
     const { model } = states
     this.#model = model
     this.#states = states
     this.#sums = new Sums(states)
+    this.#forecast = hasDelays(model) ? new Forecast(states, turns) : null
     this.#weights = weights
     this.#free = new Float64Array(model.places)
     this.#out = new Float64Array(model.places)
@@ -53,6 +56,7 @@ export class Rater {
     this.#readHeads()
     this.#readPlaces()
     this.#sums.prepare(slot, this.#comes)
+    this.#forecast?.prepare(slot)
   }
 
   #readHeads(): void {
@@ -211,7 +215,8 @@ export class Rater {
     for (let later = stop + 1; later < done; later++) {
       const limit = isOpen ? Math.min(within[later]!, hopIn[later]!) : within[later]!
       if (limit === Number.POSITIVE_INFINITY) break
-      arrival = Math.max(arrival, this.#comes(later) + hopIn[later]! - lead - limit)
+      const free = Math.max(this.#comes(later), this.#forecast!.freeAt(later))
+      arrival = Math.max(arrival, free + hopIn[later]! - lead - limit)
       lead += limit + work[later]!
     }
     return arrival

@@ -8,6 +8,8 @@ export type Rules = {
   readonly turns: readonly Int32Array[]
   /** Every hop that is possible, also those that are hardly ever good: for the search that looks for any schedule at all. */
   readonly everything: boolean
+  /** For each stop a time before which no labware arrives there. */
+  readonly soonest?: Float64Array
 }
 
 /** Calls back for each hop from a state, with the job, the place and the option (-1 for a buffer) written into `hop`; the callback returns whether the hop is possible. */

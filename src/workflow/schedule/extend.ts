@@ -2,6 +2,7 @@
 
 import { Rater, type Weights } from './bound.ts'
 import { Hops, type Rules } from './expand.ts'
+import { hasDelays } from './model.ts'
 import { Rows, type Step } from './rows.ts'
 import { Hop, type States } from './state.ts'
 
@@ -21,13 +22,14 @@ export class Extension {
   readonly #hops: Hops
   readonly #rater: Rater
   readonly #hasDelays: boolean
+  readonly #soonest: Float64Array | null
 
   constructor(states: States, rules: Rules, weights: Weights) {
-    const { within, problem } = states.model
     this.#states = states
+    this.#soonest = rules.soonest ?? null
     this.#hops = new Hops(states, rules)
-    this.#rater = new Rater(states, weights)
-    this.#hasDelays = problem.objective === 'open_time' || within.some((seconds) => seconds < Number.POSITIVE_INFINITY)
+    this.#rater = new Rater(states, weights, rules.turns)
+    this.#hasDelays = hasDelays(states.model)
   }
 
   /** Adds the hops from a state that can lead to something better than is known. */
@@ -49,7 +51,8 @@ export class Extension {
     const [hop, states] = [this.hop, this.#states]
     if (hop.option < 0) return 0
     const next = states.stop[slot * states.model.jobs + hop.job]!
-    const earliest = this.#rater.arrivalForWindows(hop, next) - (hop.end - hop.start)
+    const arrival = this.#rater.arrivalForWindows(hop, next)
+    const earliest = Math.max(arrival, this.#soonest ? this.#soonest[next]! : 0) - (hop.end - hop.start)
     if (earliest <= hop.start) return 0
     states.time(slot, hop, earliest)
     return earliest

@@ -52,6 +52,8 @@ export type Model = {
   readonly armTail: Float64Array
   readonly soleTail: Float64Array
   readonly jobOf: Int32Array
+  /** The jobs in the order in which labware of one kind is served. */
+  readonly inTurn: Int32Array
   /** For each stop the same stop of the labware of the same kind that is served before; -1 for none. */
   readonly turnOfKind: Int32Array
   /** Jobs of one class can stand for each other. */
@@ -121,11 +123,10 @@ function hopTo(problem: Problem, ways: Ways, job: number, stop: number): Way {
 }
 
 /** Labware of one kind is served in order: labware that is further on goes first, then the order of the jobs counts. Stops are the same if so many come after them. */
-function turnsOfKinds({ jobs }: Problem, firstStop: Int32Array): Int32Array {
+function turnsOfKinds({ jobs }: Problem, firstStop: Int32Array, inTurn: Int32Array): Int32Array {
   const turns = new Int32Array(firstStop[jobs.length]!).fill(-1)
   const last = new Map<number, number>()
-  const order = jobs.map((_, job) => job).sort((a, b) => jobs[a]!.stops.length - jobs[b]!.stops.length || a - b)
-  for (const job of order) {
+  for (const job of inTurn) {
     const before = last.get(jobs[job]!.kind)
     last.set(jobs[job]!.kind, job)
     if (before === undefined) continue
@@ -210,6 +211,10 @@ function alikeOf({ jobs, places }: Problem, isBuffer: Uint8Array, pools: readonl
   return Int16Array.from(jobs.flatMap((_, job) => like.map((key, place) => (isBuffer[job * places.length + place] ? buffer(place) : key))))
 }
 
+/** Whether a hop may have to begin later than it can, so that labware does not stand open, or not for too long. */
+export const hasDelays = ({ problem, within }: Model): boolean =>
+  problem.objective === 'open_time' || within.some((seconds) => seconds < Number.POSITIVE_INFINITY)
+
 export function modelOf(problem: Problem): Model {
   const { jobs, places, arms, ways, groups } = problem
   const each = tables(problem)
@@ -222,6 +227,7 @@ export function modelOf(problem: Problem): Model {
   })
   const buffers = ragged(jobs.map((job) => [...new Set(job.buffers.filter((place) => !places[place]!.isStorage))].sort((a, b) => a - b)))
   const made = poolsOf(problem, each)
+  const inTurn = Int32Array.from(jobs.keys()).sort((a, b) => jobs[a]!.stops.length - jobs[b]!.stops.length || a - b)
   return {
     problem,
     jobs: jobs.length,
@@ -243,7 +249,8 @@ export function modelOf(problem: Problem): Model {
     carrierArm: Int16Array.from(legs.flatMap(({ by }) => by.map(({ arm }) => arm))),
     carrierSeconds: Float64Array.from(legs.flatMap(({ by }) => by.map(({ seconds }) => seconds))),
     jobOf: Int32Array.from(jobs.flatMap(({ stops }, job) => [...stops, null].map(() => job))),
-    turnOfKind: turnsOfKinds(problem, each.firstStop),
+    inTurn,
+    turnOfKind: turnsOfKinds(problem, each.firstStop, inTurn),
     classOf: classes(problem),
     weight: Float64Array.from(jobs, ({ priority }) => 2 ** priority),
     weightOfAll: jobs.reduce((sum, { priority }) => sum + 2 ** priority, 0),

@@ -1,7 +1,14 @@
 import { test } from 'tap'
 import { arrivals, checkSchedule, missedWindows, type ProblemShape, randomProblem } from '../../testing/schedules.ts'
+import { Beam } from './beam.ts'
+import type { Progress } from './extend.ts'
+import { modelOf } from './model.ts'
+import { pipelinesOf } from './pipeline.ts'
 import type { Job, Problem, Stop } from './problem.ts'
+import { retimed } from './retime.ts'
+import type { Step } from './rows.ts'
 import { defaultBudget, findSchedule } from './search.ts'
+import { States } from './state.ts'
 
 const shapes: Record<string, Omit<ProblemShape, 'seed'>> = {
   'one arm, two parks': { jobs: 6, devices: 4, parks: 2, arms: 1, ownPads: true },
@@ -175,6 +182,83 @@ test('the shortest work first makes the sum of the ends small; labware waits at 
     open.at.map(([first, second]) => second! - first!),
     [30, 30],
   )
+  t.end()
+})
+
+/** An assay of six plates that come to the incubators three times, to the washer twice, and to the dispenser four times. */
+function assay(incubators: number, within_s: number | null): Problem {
+  const steps = [
+    [0, 90],
+    [-1, 1200],
+    [1, 180],
+    [0, 60],
+    [-1, 1200],
+    [1, 180],
+    [0, 60],
+    [-1, 600],
+    [0, 45],
+    [2, 120],
+  ] as const
+  const pool = Array.from({ length: incubators }, (_, unit) => 3 + unit)
+  const stops = steps.map(([device, seconds], step): Stop => {
+    const places = device < 0 ? pool : [device]
+    return { options: places.map((place) => ({ place, seconds })), within_s: step === 0 ? null : within_s }
+  })
+  return bench(
+    3 + incubators,
+    2,
+    Array.from({ length: 6 }, () => ({ kind: 0, stops })),
+  )
+}
+
+for (const incubators of [4, 6])
+  for (const within_s of [170, 300])
+    test(`an assay in ${incubators} incubators holds windows of ${within_s} s, and takes hardly longer`, (t) => {
+      const problem = assay(incubators, within_s)
+      const [held, free] = [find(problem), find(assay(incubators, null))]
+      t.same([held.faults, missedWindows(problem, held)], [[], 0])
+      t.ok(held.makespan_s <= 1.08 * free.makespan_s, `${held.makespan_s} s, ${free.makespan_s} s without windows`)
+      for (let plate = 1; plate < 6; plate++)
+        t.ok(
+          held.at[plate]!.every((seconds, stop) => seconds > held.at[plate - 1]![stop]!),
+          `plate ${plate} overtakes none`,
+        )
+      t.end()
+    })
+
+test('an assay goes on while it is under way: windows hold after the first plates have begun', (t) => {
+  const whole = assay(4, 170)
+  const jobs = whole.jobs.map((job, plate): Job => {
+    const from = [5, 2, 2][plate] ?? 0
+    const ready_s = [100, 700, 900][plate] ?? 0
+    return from === 0 ? job : { ...job, at: 3 + plate, ready_s, since_s: ready_s, stops: job.stops.slice(from) }
+  })
+  const problem = { ...whole, jobs }
+  const schedule = find(problem)
+  t.same([schedule.faults, missedWindows(problem, schedule)], [[], 0])
+  t.end()
+})
+
+test('later starts hold windows without another order of hops', (t) => {
+  const of = (within_s: number | null) => {
+    const stops = [at(0, 20), at(1, 200, within_s), at(2, 20, within_s)]
+    return bench(3, 0, [{ stops }, { stops }])
+  }
+  const model = modelOf(of(null))
+  const early: Progress = { states: 0, budget: 1e6, cost: Number.POSITIVE_INFINITY, steps: null }
+  new Beam(model, { turns: [], everything: false }, { pools: 0, jobs: 1, arms: 0 }, 1).run(early, 0)
+  const states = new States(modelOf(of(30)), 1)
+  const { cost, steps } = retimed(states, early.steps!)
+  const order = (all: readonly Step[]) => all.map(({ job, to }) => [job, to])
+  t.same(order(steps), order(early.steps!))
+  t.notSame(steps, early.steps)
+  t.same([Math.floor(cost), states.excess[0]], [Math.floor(early.cost), 0])
+  t.end()
+})
+
+test('more plates may be under way than there are incubators, as long as they may wait between their visits', (t) => {
+  const of = (incubators: number, within_s: number | null) => pipelinesOf(new States(modelOf(assay(incubators, within_s)), 1)).length
+  t.same([of(4, 170), of(4, 40), of(6, 170)], [2, 0, 0])
   t.end()
 })
 

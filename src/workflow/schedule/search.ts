@@ -6,8 +6,10 @@ import { Rater, type Weights } from './bound.ts'
 import { findAny } from './depth_first.ts'
 import type { Progress } from './extend.ts'
 import { type Model, modelOf } from './model.ts'
+import { pipelinesOf } from './pipeline.ts'
 import type { PlannedMove, Problem, Schedule } from './problem.ts'
-import { Hop, States } from './state.ts'
+import { retimed } from './retime.ts'
+import { Hop, missed, States } from './state.ts'
 
 /** The passes of a search: how states are rated, and the share of the budget that is left. One rating finds what another misses. The first pass is narrow. */
 const passes: readonly { readonly weights: Weights; readonly share: number }[] = [
@@ -16,6 +18,9 @@ const passes: readonly { readonly weights: Weights; readonly share: number }[] =
   { weights: { pools: 0.5, jobs: 0, arms: 0.3 }, share: 0.5 },
   { weights: { pools: 0.5, jobs: 0.3, arms: 1 }, share: 1 },
 ]
+
+/** The share of the budget for each pipeline. */
+const shareOfPipeline = 0.1
 
 /** The bytes that the states of a beam may take. */
 const bytesAtMost = 8 << 20
@@ -97,10 +102,39 @@ function search(model: Model, variant: Variant, bound: number, budget: number): 
     if (progress.states >= budget || isBest(model, progress, bound)) break
     const beam = new Beam(model, { turns, everything: false }, weights, share === 0 ? 1 : widest)
     beam.run(progress, (budget - progress.states) * share)
+    if (share === 0 && variant.keepsOrder && hasWindows(model)) runPipelines(model, progress, widest)
+    if (hasWindows(model)) holdWindows(model, progress)
   }
   if (progress.steps === null) findAny(model, turns, passes[0]!.weights, progress)
   return { model, variant, progress }
 }
+
+/** Searches with labware under way in step, and holds the windows that are missed then. */
+function runPipelines(model: Model, progress: Progress, widest: number): void {
+  const states = new States(model, 1)
+  for (const { turn, arrivals, end } of pipelinesOf(states)) {
+    if (end >= progress.cost || progress.states >= progress.budget) return
+    const own: Progress = { states: progress.states, budget: progress.budget, cost: Number.POSITIVE_INFINITY, steps: null }
+    const beam = new Beam(model, { turns: [model.turnOfKind, turn], soonest: arrivals, everything: false }, passes[0]!.weights, widest)
+    beam.run(own, (own.budget - own.states) * shareOfPipeline)
+    progress.states = own.states
+    if (own.steps) holdWindows(model, own)
+    if (own.cost >= progress.cost) continue
+    progress.cost = own.cost
+    progress.steps = own.steps
+  }
+}
+
+/** Begins hops later, if windows are missed. */
+function holdWindows(model: Model, progress: Progress): void {
+  if (progress.steps === null || progress.cost < missed * 1e-3) return
+  const { cost, steps } = retimed(new States(model, 1), progress.steps)
+  if (cost >= progress.cost) return
+  progress.cost = cost
+  progress.steps = steps
+}
+
+const hasWindows = ({ within }: Model) => within.some((seconds) => seconds < Number.POSITIVE_INFINITY)
 
 const bytesOf = ({ jobs, places, arms, pools }: Model) => 22 * jobs + 10 * places + 16 * arms + 8 * pools.length + 52
 
