@@ -70,9 +70,12 @@ export class Planner {
 
   leave(thread: LabwareThread): void {
     this.#threads.delete(thread)
-    this.#options.scheduler.advice.forget(thread.thread_id)
+    const { scheduler } = this.#options
+    scheduler.advice.forget(thread.thread_id)
     if (this.#threads.size > 0) return
     this.#cancelAlarm()
+    this.#reason = undefined
+    scheduler.follow([])
     this.first = undefined
     this.count = 0
   }
@@ -107,15 +110,18 @@ export class Planner {
   async make(): Promise<void> {
     if (this.#isSearching || this.#reason === undefined) return
     const reason = this.#reason
-    this.#isSearching = true
-    this.#reason = undefined
     const { steps, scheduler, clock, hops, find, isVirtual } = this.#options
+    this.#reason = undefined
+    // Since the request threads may have come or ended.
+    if (!this.#isWorthwhile) return scheduler.follow([])
+    this.#isSearching = true
     const release = steps.hold()
     try {
       const at_ms = clock.now()
       const problem = benchProblem(this.#threads, { scheduler, hops, now: () => at_ms }, wishesOf(this.#threads))
       const schedule = problem && find ? await find(problem) : null
-      const visits = schedule && problem ? visitsOf(schedule, problem, at_ms) : []
+      const isLive = new Set([...this.#threads].map(({ thread_id }) => thread_id))
+      const visits = schedule && problem ? visitsOf(schedule, problem, at_ms).filter(({ thread_id }) => isLive.has(thread_id)) : []
       scheduler.follow(visits)
       if (schedule) this.#adopted({ reason, ...schedule, visits })
     } finally {
