@@ -70,9 +70,12 @@ function sparing(within_s: number, hop_s: number): number {
 /** The device or position where a labware is or will be next, and the seconds until it can leave. */
 type Present = { place: string; ready_s: number; isOff: boolean }
 
-/** Whether nothing can be foretold about a thread: a person has to bring its labware, or to decide. */
+/** The statuses of threads that wait for a person to bring their labware, or for a custom event. */
+const openEnded: ReadonlySet<string> = new Set(['AWAITING_MANUAL_PLACE', 'AWAITING_EVENT'])
+
+/** Whether nothing can be foretold about a thread. */
 function isHeld({ thread_id, status }: LabwareThread, { scheduler }: PlannedBench): boolean {
-  return scheduler.isHeld(thread_id) || status.current === 'AWAITING_MANUAL_PLACE'
+  return scheduler.isHeld(thread_id) || openEnded.has(status.current)
 }
 
 function presentOf(thread: LabwareThread, bench: PlannedBench): Present {

@@ -28,8 +28,8 @@ export type AdviceEvents = {
   stranger(thread_id: string): void
   /** Labware is ready for its next visit, `late_ms` after the time of the plan, or negative before it. */
   ready(late_ms: number): void
-  /** A visit is granted. */
-  began(): void
+  /** A thread is given something that it goes to, planned or not. */
+  granted(): void
   /** A thread was held, or goes on. */
   held(): void
   /** The plan was given up, because threads waited for each other. */
@@ -120,11 +120,12 @@ export class Advice {
     const visits = this.#visits.get(thread_id)
     if (isToCome(ticket, resource) || staysAt(ticket, resource, nextStop(visits ?? []))) return
     const index = visits?.findIndex(({ place }) => place === nameOf(resource)) ?? -1
-    if (!visits || index < 0) return
-    this.#starts.set(thread_id, visits[index]!.start_ms)
-    for (const left of visits.splice(0, index + 1)) this.#leave(left)
-    if (visits.length === 0) this.#visits.delete(thread_id)
-    this.events?.began()
+    if (visits && index >= 0) {
+      this.#starts.set(thread_id, visits[index]!.start_ms)
+      for (const left of visits.splice(0, index + 1)) this.#leave(left)
+      if (visits.length === 0) this.#visits.delete(thread_id)
+    }
+    this.events?.granted()
   }
 
   /** Returns when the present move of a thread was to begin, in ms; undefined if it is not in the plan. */
