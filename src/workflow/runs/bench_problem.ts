@@ -89,7 +89,8 @@ function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
   if (device !== null) {
     const began = scheduler.beganAt(thread_id, device)
     const seconds = expectedSeconds(thread, action!.plan, device)
-    const left = began === undefined ? seconds : Math.max(0, began / 1000 + seconds - bench.now() / 1000)
+    // Work that is late may last as long again as it is late.
+    const left = began === undefined ? seconds : Math.abs(began / 1000 + seconds - bench.now() / 1000)
     return { place: device, ready_s: left + (at === device ? 0 : bench.hops.way(wayTo(scheduler.graph, position, device))), isOff: false }
   }
   const goal = scheduler.goalOf(thread_id)

@@ -132,7 +132,7 @@ export class Planner {
     try {
       const at_ms = clock.now()
       const problem = benchProblem(this.#threads, { scheduler, hops, now: () => at_ms }, wishesOf(this.#threads))
-      const schedule = problem && find ? await find(problem) : null
+      const schedule = problem && find ? await find(problem).catch(() => null) : null
       const isLive = new Set([...this.#threads].map(({ thread_id }) => thread_id))
       const visits = schedule && problem ? visitsOf(schedule, problem, at_ms).filter(({ thread_id }) => isLive.has(thread_id)) : []
       scheduler.follow(visits)

@@ -197,7 +197,7 @@ export class DeadlockResolver {
 
   /** Takes the best step to resolve this deadlock. Returns whether there was one. */
   #resolve(members: ReadonlySet<Claimant>): boolean {
-    if (this.#advice.isInForce) {
+    if (this.#advice.isInForce && [...members].some(({ ticket }) => ticket && ticket.barred >= 0)) {
       this.#advice.drop()
       this.#requests.refreshAll()
       return true
