@@ -18,10 +18,11 @@ async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[], has
   const counts = new Map<string, number>()
   const count = (what: string, more = 1) => counts.set(what, (counts.get(what) ?? 0) + more)
   for (const seed of seeds) {
-    const { faults, trace, refused, stuck, restarts, people } = await simulate(seed, mode, hasPeople)
+    const { faults, trace, refused, stuck, restarts, people, plans } = await simulate(seed, mode, hasPeople)
     if (refused) count('refused')
     if (stuck !== null) count('stuck')
     count('restarts', restarts)
+    count('plans', plans)
     for (const [what, many] of Object.entries(people)) count(`people: ${what}`, many)
     for (const status of statusesTold(trace)) count(status)
     if (faults.length > 0) {

@@ -29,6 +29,8 @@ export type Scene = {
   isKept: boolean
   /** The transporters that are people. */
   people: ScenePeople
+  /** Whether the benches follow plans. */
+  isPlanned: boolean
 }
 
 /** Random choices that are the same for the same seed. */
@@ -73,6 +75,7 @@ export function sceneOf(dice: Dice, mode: Mode, hasPeople = false): Scene {
   const events = ['qc.done', 'go']
   return {
     people,
+    isPlanned: false,
     mode,
     topology,
     workflow: new WorkflowMaker(dice, places, events).document(),

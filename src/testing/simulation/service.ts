@@ -19,6 +19,8 @@ import { abortOrphanedRuns } from '../../workflow/recovery/orphaned_runs.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
 import { Runtime } from '../../workflow/runtime.ts'
 import type { RuntimeOptions } from '../../workflow/runtime_options.ts'
+import type { FindSchedule } from '../../workflow/schedule/problem.ts'
+import { findSchedule } from '../../workflow/schedule/search.ts'
 import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import { benchId, type Standing } from '../../workflow/standing_labware.ts'
 import type { RunStates } from '../../workflow/state/entry.ts'
@@ -52,6 +54,8 @@ export class Service {
   clock = new VirtualTime()
   runtime: Runtime
   isDead = false
+  /** The number of plans that were made. */
+  plans = 0
   /** Resolves when the service dies. */
   death: Promise<void> = Promise.resolve()
   /** The number of transactions after which it dies. */
@@ -192,6 +196,7 @@ export class Service {
       newId: () => `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`,
       records: this.records,
       simulate: (_, clock) => ledger(clock, this.#nextTruth ?? new Truth()),
+      ...(scene.isPlanned && { search: this.#search }),
       ...(isLive && { live: ledger(clock, this.#liveTruth) }),
       ...(scene.restarts > 0 && scene.isKept && { keep: () => this.#card.states(isDead) }),
       storeStanding: async (standing) => {
@@ -204,6 +209,14 @@ export class Service {
     if (isLive) runtime.load('floor')
     if (this.#card.runs.size > 0) runtime.standing.writeTo(this.#card.states(isDead))
     return runtime
+  }
+
+  /** A search with little effort, which takes a turn. */
+  readonly #search: FindSchedule = async (problem) => {
+    await turn()
+    const schedule = findSchedule(problem, { states: 1000 })
+    if (schedule) this.plans++
+    return schedule
   }
 
   #buryLast = () => {}

@@ -38,18 +38,20 @@ type Verdict = {
   restarts: number
   /** How often people did what. */
   people: Readonly<Record<string, number>>
+  /** The number of plans that were made. */
+  plans: number
 }
 
-/** Simulates one seed, from the first event to the last. */
+/** Simulates one seed, from the first event to the last. The benches of every other seed follow plans. */
 export async function simulate(seed: number, mode: Scene['mode'], hasPeople = false): Promise<Verdict> {
   const dice = new Dice(seed)
-  const scene = sceneOf(dice, mode, hasPeople)
+  const scene = { ...sceneOf(dice, mode, hasPeople), isPlanned: seed % 2 === 0 }
   let simulation: Simulation
   try {
     simulation = new Simulation(scene, dice)
   } catch (error) {
     if (error instanceof LabError || !/^(topology|workflow) /.test(messageOf(error))) throw error
-    return { faults: [], trace: [], refused: messageOf(error), stuck: null, restarts: 0, people: {} }
+    return { faults: [], trace: [], refused: messageOf(error), stuck: null, restarts: 0, people: {}, plans: 0 }
   }
   return simulation.toTheEnd()
 }
@@ -90,7 +92,8 @@ class Simulation {
     await this.#untilOver()
     this.#checkEnd()
     const trace = this.#service.told.map(({ event_name }) => event_name)
-    return { faults: this.#watch.faults, trace, stuck: this.#stuck, restarts: this.#restarts, people: this.#people.counts }
+    const { plans } = this.#service
+    return { faults: this.#watch.faults, trace, stuck: this.#stuck, restarts: this.#restarts, people: this.#people.counts, plans }
   }
 
   #executions(): Execution[] {

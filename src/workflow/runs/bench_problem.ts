@@ -70,9 +70,10 @@ function sparing(within_s: number, hop_s: number): number {
 /** The device or position where a labware is or will be next, and the seconds until it can leave. */
 type Present = { place: string; ready_s: number; isOff: boolean }
 
-/** Whether nothing can be foretold about a thread: a person has to bring its labware, or to decide. */
-function isHeld({ thread_id, status }: LabwareThread, { scheduler }: PlannedBench): boolean {
-  return scheduler.present.isHeld(thread_id) || status.current === 'AWAITING_MANUAL_PLACE'
+/** Whether nothing can be foretold about a thread: it waits for a person, or for a custom event. */
+function isHeld({ thread_id, status, state }: LabwareThread, { scheduler }: PlannedBench): boolean {
+  const isOpenEnded = status.current === 'AWAITING_MANUAL_PLACE' || (status.current === 'AWAITING_EVENT' && state.delay === null)
+  return isOpenEnded || scheduler.present.isHeld(thread_id)
 }
 
 function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
@@ -86,7 +87,8 @@ function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
   if (device !== null) {
     const began = scheduler.present.beganAt(thread_id, device)
     const seconds = expectedSeconds(thread, action!.plan, device)
-    const left = began === undefined ? seconds : Math.max(0, began / 1000 + seconds - bench.now() / 1000)
+    // Work that is late may last as long again as it is late.
+    const left = began === undefined ? seconds : Math.abs(began / 1000 + seconds - bench.now() / 1000)
     return { place: device, ready_s: left + (at === device ? 0 : bench.hops.way(wayTo(scheduler.graph, position, device))), isOff: false }
   }
   const goal = scheduler.present.goalOf(thread_id)

@@ -44,6 +44,10 @@ export class Planner {
   #isSearching = false
   #cancelAlarm = () => {}
   #stopWaiting = () => {}
+  /** Whether the plan was given up, so that another is to be made. */
+  #isDropped = false
+  /** Whether an alarm has rung since a thread last got something. No further one is set then: time alone changes nothing. */
+  #isStill = false
 
   constructor(options: PlannerOptions) {
     this.#options = options
@@ -52,9 +56,15 @@ export class Planner {
       ready: (late_ms) => {
         if (Math.abs(late_ms) > this.#slack_ms) this.request('off_time')
       },
-      began: () => this.#watch(),
+      granted: () => {
+        this.#isStill = false
+        this.#watch()
+      },
       held: () => this.request('held'),
-      dropped: () => this.#later('deadlock'),
+      dropped: () => {
+        this.#isDropped = true
+        this.#watch()
+      },
     }
   }
 
@@ -71,8 +81,14 @@ export class Planner {
 
   leave(thread: LabwareThread): void {
     this.#threads.delete(thread)
-    this.#options.scheduler.advice.forget(thread.thread_id)
-    if (this.#threads.size === 0) this.#cancelAlarm()
+    const { scheduler } = this.#options
+    scheduler.advice.forget(thread.thread_id)
+    if (this.#threads.size > 0) return
+    this.#cancelAlarm()
+    this.#reason = undefined
+    this.#isDropped = false
+    this.#isStill = false
+    scheduler.follow([])
   }
 
   /** Has a plan made: in simulated time before the clock goes on, else soon. */
@@ -106,16 +122,21 @@ export class Planner {
   async make(): Promise<void> {
     if (this.#isSearching || this.#reason === undefined) return
     const reason = this.#reason
-    this.#isSearching = true
-    this.#reason = undefined
     const { steps, scheduler, clock, hops, find, isVirtual } = this.#options
+    this.#reason = undefined
+    // Since the request threads may have come or ended.
+    if (!this.#isWorthwhile) return scheduler.follow([])
+    this.#isSearching = true
+    this.#isDropped = false
     const release = steps.hold()
     try {
       const at_ms = clock.now()
+      scheduler.advice.remember()
       const problem = benchProblem(this.#threads, { scheduler, hops, now: () => at_ms }, wishesOf(this.#threads))
-      const schedule = problem && find ? await find(problem) : null
-      const visits = schedule && problem ? visitsOf(schedule, problem, at_ms) : []
+      const schedule = problem && find ? await find(problem).catch(() => null) : null
       this.#stopWaiting()
+      const isLive = new Set([...this.#threads].map(({ thread_id }) => thread_id))
+      const visits = schedule && problem ? visitsOf(schedule, problem, at_ms).filter(({ thread_id }) => isLive.has(thread_id)) : []
       scheduler.follow(visits)
       if (schedule) this.#adopted({ reason, ...schedule, visits })
     } finally {
@@ -132,18 +153,22 @@ export class Planner {
     for (const execution of new Set([...this.#threads].map(({ execution }) => execution))) execution.planned(plan)
   }
 
-  /** Has a plan made anew if the next visit does not begin in time. */
+  /** Has a plan made anew if the next visit does not begin in time, or when the bench has gone on by the rule for a while. */
   #watch(): void {
     const { scheduler, clock } = this.#options
-    this.#cancelAlarm()
     const next = scheduler.advice.nextVisit()
-    if (next) this.#cancelAlarm = clock.after(Math.max(1, next.start_ms + this.#slack_ms + 1 - clock.now()), () => this.request('off_time'))
+    if (next) this.#setAlarm(next.start_ms + this.#slack_ms + 1 - clock.now(), 'off_time')
+    else if (this.#isDropped) this.#setAlarm(this.#slack_ms, 'deadlock')
+    else this.#cancelAlarm()
   }
 
-  /** Has a plan made anew when the bench has gone on by the rule for a while. */
-  #later(reason: PlanReason): void {
+  #setAlarm(ms: number, reason: PlanReason): void {
     this.#cancelAlarm()
-    this.#cancelAlarm = this.#options.clock.after(Math.max(1, this.#slack_ms), () => this.request(reason))
+    if (this.#isStill) return
+    this.#cancelAlarm = this.#options.clock.after(Math.max(1, ms), () => {
+      this.#isStill = true
+      this.request(reason)
+    })
   }
 
   get #slack_ms(): number {

@@ -9,7 +9,7 @@ function bench() {
   const events: AdviceEvents = {
     stranger: (thread_id) => told.push(`${thread_id} is a stranger`),
     ready: (late_ms) => told.push(`ready ${late_ms}`),
-    began: () => told.push('began'),
+    granted: () => told.push('granted'),
     held: () => told.push('held'),
     dropped: () => told.push('dropped'),
   }
@@ -80,10 +80,10 @@ test('the plan is told how late labware is ready, and when a visit begins', asyn
   await stage.clock.advance(25_000)
   stage.wish('a', 'd1')
   stage.wish('b', 'd1')
-  t.same(told, ['ready 5000', 'began', 'ready -35000'])
+  t.same(told, ['ready 5000', 'granted', 'ready -35000'])
   stage.go('a')
   stage.wish('a', 'd1')
-  t.same(told.splice(0), ['ready 5000', 'began', 'ready -35000'], 'labware that stays where it is begins no visit')
+  t.same(told.splice(0), ['ready 5000', 'granted', 'ready -35000'], 'labware that stays where it is begins no visit')
   stage.scheduler.holds.release('a', 'd1')
   stage.wish('a', '')
   t.same(told, [], 'nor does labware that only waits')
@@ -141,7 +141,7 @@ test('labware stays in its device for several actions, and the visit of the next
   stage.visit('a')
   stage.wish('a', 'd1')
   t.same(stage.news, ['a gets d1', 'a gets d1'])
-  t.same(told, ['ready 0', 'began'], 'the further action is no visit of its own')
+  t.same(told, ['ready 0', 'granted'], 'the further action is no visit of its own')
   scheduler.holds.release('a', 'd1')
   follow('a d1 0', 'a d2 100', 'b d1 120')
   stage.wish('b', 'd1')

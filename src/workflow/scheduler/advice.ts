@@ -28,8 +28,8 @@ export type AdviceEvents = {
   stranger(thread_id: string): void
   /** Labware is ready for its next visit, `late_ms` after the time of the plan, or negative before it. */
   ready(late_ms: number): void
-  /** A visit is granted. */
-  began(): void
+  /** A thread is given something that it goes to, planned or not. */
+  granted(): void
   /** A thread was held, or goes on. */
   held(): void
   /** The plan was given up, because threads waited for each other. */
@@ -44,6 +44,8 @@ export class Advice {
   readonly #visits = new Map<string, Visit[]>()
   /** For each thread, when its present move was to begin, in ms. */
   readonly #starts = new Map<string, number>()
+  /** What was given since the plan that is being made was begun. */
+  #meanwhile: { thread_id: string; place: string }[] | undefined
   /** For each place, the visits that are to come. */
   readonly #order = new Map<string, Visit[]>()
 
@@ -61,6 +63,8 @@ export class Advice {
       put(this.#visits, visit.thread_id, visit)
       put(this.#order, visit.place, visit)
     }
+    for (const { thread_id, place } of this.#meanwhile ?? []) this.#pass(thread_id, place)
+    this.#meanwhile = undefined
   }
 
   drop(): void {
@@ -121,12 +125,25 @@ export class Advice {
     const { thread_id } = ticket.claimant
     const visits = this.#visits.get(thread_id)
     if (isToCome(ticket, resource) || staysAt(ticket, resource, nextStop(visits ?? []))) return
-    const index = visits?.findIndex(({ place }) => place === nameOf(resource)) ?? -1
+    const place = nameOf(resource)
+    this.#meanwhile?.push({ thread_id, place })
+    this.#pass(thread_id, place)
+    this.events?.granted()
+  }
+
+  /** Takes the visit of a thread to a place out of the plan, and those before it. */
+  #pass(thread_id: string, place: string): void {
+    const visits = this.#visits.get(thread_id)
+    const index = visits?.findIndex((visit) => visit.place === place) ?? -1
     if (!visits || index < 0) return
     this.#starts.set(thread_id, visits[index]!.start_ms)
     for (const left of visits.splice(0, index + 1)) this.#leave(left)
     if (visits.length === 0) this.#visits.delete(thread_id)
-    this.events?.began()
+  }
+
+  /** Remembers what is given from now on until the next plan is adopted, which does not know of it. */
+  remember(): void {
+    this.#meanwhile = []
   }
 
   /** Returns when the present move of a thread was to begin, in ms; undefined if it is not in the plan. */

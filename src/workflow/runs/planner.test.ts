@@ -1,0 +1,342 @@
+// When a plan is made, and what comes of it. A hop takes 12 s; labware that is later or earlier than 4 hops, 48 s, makes a plan out of date.
+
+import { test } from 'tap'
+import { VirtualClock } from '../../kit/clock.ts'
+import { dispensed, oneArm, standing, stored, workflowOf } from '../../testing/documents.ts'
+import { shopOf } from '../../testing/shops.ts'
+import { begin, instantBench, liveRuntime, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
+import { PureEquipment } from '../equipment/pure_equipment.ts'
+import { movesOf } from '../plans/timing.ts'
+import type { FindSchedule, PlannedMove, Problem, Schedule } from '../schedule/problem.ts'
+import { findSchedule } from '../schedule/search.ts'
+import type { Execution } from './execution.ts'
+
+const quick: FindSchedule = async (problem) => findSchedule(problem, { states: 2000 })
+
+const devices = ['d1', 'd2', 'd3']
+const bench = oneArm({
+  pads: ['in1', 'in2', 'in3'],
+  parking: ['p1', 'p2'],
+  storages: ['store'],
+  nests: devices,
+  operations: Object.fromEntries(devices.map((device) => [device, { work: null }])),
+})
+const at = (on: string, seconds: number) => ({ action: { do: 'work', on, seconds } })
+const two = {
+  a: { ...standing('in1'), steps: [at('d1', 100), at('d3', 60)] },
+  b: { ...standing('in2'), steps: [at('d2', 100), at('d3', 60)] },
+}
+const document = workflowOf('work', two)
+const asked = { workflow: 'work' }
+
+/** Notes the reasons of the plans of a run. */
+function reasonsOf(execution: Execution): string[] {
+  const reasons: string[] = []
+  execution.planned = ({ reason }) => void reasons.push(reason)
+  return reasons
+}
+
+const isOver = (execution: Execution) => [...execution.threads.values()].every(({ status }) => status.current === 'COMPLETED')
+const turns = async (count: number) => {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+}
+
+test('a run of two labwares is planned before time goes on, and nothing moves before', async (t) => {
+  let answer: (schedule: Schedule | null) => void = () => {}
+  const problems: Problem[] = []
+  const search: FindSchedule = (problem) => {
+    problems.push(problem)
+    return new Promise((resolve) => {
+      answer = resolve
+    })
+  }
+  const { runtime, told } = testRuntime([bench, document], { search })
+  const execution = await begin(runtime, asked)
+  const reasons = reasonsOf(execution)
+  await until(() => problems.length > 0)
+  await turns(50)
+  t.equal(execution.environment.clock.now(), 0)
+  t.notOk(trace(told).some((line) => line.endsWith('MOVING')))
+  answer(findSchedule(problems[0]!, { states: 500 }))
+  await runtime.over(execution)
+  t.ok(isOver(execution))
+  t.equal(problems.length, 1, 'all goes as planned, so that one plan is enough')
+  t.same(reasons, ['came'])
+})
+
+test('a plan is noted in the run, and begins anew when the bench was empty', async (t) => {
+  const { runtime } = testRuntime([bench, document], { search: quick })
+  const execution = await begin(runtime, asked)
+  let first: unknown
+  execution.planned = (plan) => {
+    first = plan
+  }
+  await runtime.over(execution)
+  t.match(first, { reason: 'came', makespan_s: Number, bound_s: Number, states: Number })
+  const ended = Math.max(...execution.timeline.rows().map(({ ended }) => ended ?? 0))
+  t.equal((first as { makespan_s: number }).makespan_s, ended, 'it was right')
+})
+
+test('the same input gives the same events, however long the search takes', async (t) => {
+  const { topology, workflow } = shopOf(7, {
+    devices: 4,
+    plates: 5,
+    parks: 1,
+    pool: 1,
+    arms: 2,
+    isStored: false,
+    isFlow: false,
+    window_s: 0,
+  })
+  const events = async (delay: number) => {
+    const search: FindSchedule = async (problem) => {
+      await turns(delay)
+      return quick(problem)
+    }
+    const { runtime, told } = testRuntime([topology, workflow], { search })
+    await run(runtime, { workflow: 'shop' })
+    return trace(told)
+  }
+  const at_once = await events(0)
+  t.ok(at_once.length > 50)
+  t.same(await events(40), at_once)
+})
+
+test('a run is not planned without a search, with `plan: off`, with one labware, or with more than 150', async (t) => {
+  const crowd = workflowOf('crowd', { a: { ...stored('store'), steps: [at('d1', 1)] } })
+  let problems: number[] = []
+  const search: FindSchedule = async ({ jobs }) => {
+    problems.push(jobs.length)
+    return null
+  }
+  const { runtime } = testRuntime([bench, document, crowd], { search })
+  const groups = (count: number) => Array.from({ length: count }, (_, i) => ({ group_id: `g${i}`, members: {} }))
+  for (const [request, expected] of [
+    [{ ...asked, plan: 'off' }, []],
+    [{ workflow: 'crowd' }, []],
+    [asked, [2]],
+    [{ workflow: 'crowd', groups: groups(150) }, [150]],
+    [{ workflow: 'crowd', groups: groups(151) }, []],
+  ] as const) {
+    problems = []
+    const execution = await run(runtime, request as Parameters<typeof run>[1])
+    t.same(problems, expected)
+    t.ok(isOver(execution), 'it goes by the rule')
+  }
+  const without = testRuntime([bench, document])
+  t.ok(isOver(await run(without.runtime, asked)))
+})
+
+/** A runtime whose devices take other seconds than the workflow says. */
+function varied(seconds: Record<string, number>) {
+  class Varied extends PureEquipment {
+    override perform(...[device_id, operation, params, how]: Parameters<PureEquipment['perform']>): Promise<unknown> {
+      return super.perform(device_id, operation, params, { ...how, seconds: seconds[device_id] ?? how.seconds })
+    }
+  }
+  return testRuntime([bench, document], {
+    search: quick,
+    simulate: ({ document }, clock) => new Varied({ clock, transporters: movesOf(document) }),
+  })
+}
+
+test('a plan is made anew when labware is ready more than four hops later or earlier', async (t) => {
+  for (const [d1, isAnew] of [
+    [100, false],
+    [148, false],
+    [149, true],
+    [52, false],
+    [51, true],
+    [1000, true],
+  ] as const) {
+    const { runtime } = varied({ d1 })
+    const execution = await begin(runtime, asked)
+    const reasons = reasonsOf(execution)
+    await runtime.over(execution)
+    t.ok(isOver(execution))
+    t.equal(reasons.includes('off_time'), isAnew, `${d1} s: ${reasons}`)
+    t.ok(reasons.length <= 4, `${reasons}`)
+  }
+})
+
+test('labware that is ready does not wait for labware that is late for long', async (t) => {
+  const { runtime } = varied({ d1: 500 })
+  const execution = await run(runtime, asked)
+  const work = execution.timeline.rows().filter(({ kind }) => kind === 'action')
+  const began = work.filter(({ device }) => device === 'd3').map(({ thread_name, started }) => [thread_name, started])
+  t.match(began, [
+    ['b', Number],
+    ['a', Number],
+  ])
+  t.ok((began[0]![1] as number) < 250, `${began}`)
+})
+
+test('a plan is made anew when a thread is held, when it goes on, and when a thread comes', async (t) => {
+  const { runtime } = testRuntime(
+    [bench, workflowOf('work', { ...two, c: { ...standing('in3'), steps: [at('d1', 60)] } }, { start: ['a', 'b'] })],
+    {
+      search: quick,
+      onTold: ({ event_name }) => {
+        if (event_name.endsWith('.EXECUTING_ACTION') && isFirst) act()
+      },
+    },
+  )
+  let isFirst = true
+  const act = () => {
+    isFirst = false
+    execution.live()[0]!.control.pause('manual')
+  }
+  const execution = await begin(runtime, asked)
+  const reasons = reasonsOf(execution)
+  const [held] = execution.live()
+  await until(() => held!.status.current === 'PAUSED' && execution.live().length === 1, 'the other one ends')
+  t.same(reasons, ['came', 'held'])
+  execution.spawnNow('c')
+  held!.control.resume()
+  await runtime.over(execution)
+  t.ok(isOver(execution))
+  t.same(reasons.slice(0, 3), ['came', 'held', 'came'])
+})
+
+test('while nothing moves no plan is made, so that simulated time comes to its end', async (t) => {
+  let problems = 0
+  const waiting = workflowOf('work', { ...two, c: { ...standing('in3'), steps: [{ wait_for: 'go' }, at('d1', 60)] } })
+  const { runtime } = testRuntime([bench, waiting], {
+    search: (problem) => {
+      problems++
+      return quick(problem)
+    },
+  })
+  const execution = await begin(runtime, asked)
+  await threadIn(execution, 'c', 'AWAITING_EVENT')
+  await until(() => execution.live().length === 1, 'the others end')
+  await turns(20)
+  const [before, now] = [problems, execution.environment.clock.now()]
+  await turns(200)
+  t.same([problems, execution.environment.clock.now()], [before, now])
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
+  await runtime.over(execution)
+  t.ok(isOver(execution))
+})
+
+test('where the plan itself has threads wait for each other it is given up, and the run goes on', async (t) => {
+  const crossing = workflowOf('work', {
+    a: { ...standing('in1'), steps: [at('d1', 60), at('d2', 60)] },
+    b: { ...standing('in2'), steps: [at('d2', 60), at('d1', 60)] },
+  })
+  const place = (problem: Problem, name: string) => problem.places.findIndex((one) => one.name === name)
+  let count = 0
+  const search: FindSchedule = async (problem) => {
+    if (count++ > 0) return quick(problem)
+    // Each is to come second to its first device.
+    const to = ([job, stop, name]: [number, number, string], start_s: number): PlannedMove => ({
+      ...{ job, stop, from: problem.jobs[job]!.at, to: place(problem, name), start_s, end_s: start_s + 12, arm: 0, legs: [] },
+    })
+    const order: [number, number, string][] = [
+      [1, 1, 'd1'],
+      [0, 1, 'd2'],
+      [0, 0, 'd1'],
+      [1, 0, 'd2'],
+    ]
+    // The moves of one labware are in their order; those of a place are not.
+    const moves = [...order.slice(2), ...order.slice(0, 2)].map((move, i) => to(move, 100 * i))
+    const wrong = [moves[2]!, moves[3]!, moves[0]!, moves[1]!]
+    return { moves: wrong, makespan_s: 1, bound_s: 1, states: 1 }
+  }
+  const { runtime, incidents } = testRuntime([bench, crossing], { search })
+  const execution = await begin(runtime, asked)
+  const reasons = reasonsOf(execution)
+  await runtime.over(execution)
+  t.ok(isOver(execution))
+  t.same(incidents, [])
+  t.ok(reasons.length >= 1, `${reasons}`)
+  t.ok(count > 1, 'another plan is made')
+})
+
+test('a search that fails leaves the rule', async (t) => {
+  const { runtime } = testRuntime([bench, document], { search: () => Promise.reject(new Error('out of memory')) })
+  const execution = await run(runtime, asked)
+  t.ok(isOver(execution))
+})
+
+test('steps are skipped, inserted and begun elsewhere while a plan is in force', async (t) => {
+  for (const meddle of [
+    (execution: Execution) => execution.skip('b/work'),
+    (execution: Execution) => execution.inserts.put({ before: 'b/work', item: at('d1', 300) }),
+    (execution: Execution) => execution.live()[1]!.control.stop(),
+    (execution: Execution) => execution.pause('manual'),
+  ]) {
+    const steps = (first: string) => [at(first, 100), at(first, 20), { delay: 30 }, { name: 'last', ...at('d3', 60) }]
+    const longer = workflowOf('work', { a: { ...standing('in1'), steps: steps('d1') }, b: { ...standing('in2'), steps: steps('d2') } })
+    let isDone = false
+    const { runtime } = testRuntime([bench, longer], {
+      search: quick,
+      onTold: ({ event_name }) => {
+        if (isDone || !event_name.endsWith('.EXECUTING_ACTION')) return
+        isDone = true
+        setImmediate(() => {
+          try {
+            meddle(execution)
+          } catch {
+            execution.skip('b/last')
+          }
+        })
+      },
+    })
+    const execution = await begin(runtime, asked)
+    await until(() => isDone)
+    await turns(100)
+    if (execution.paused) execution.resume()
+    await runtime.over(execution)
+    t.ok([...execution.threads.values()].every(({ status }) => ['COMPLETED', 'STOPPED'].includes(status.current)))
+    t.equal(execution.phase.current, 'completed')
+  }
+})
+
+test('outside simulated time the run begins by the rule if the search takes long', async (t) => {
+  const clock = new VirtualClock()
+  let searches = 0
+  const search: FindSchedule = () => {
+    searches++
+    return new Promise(() => {})
+  }
+  const { runtime } = liveRuntime(
+    bench,
+    [workflowOf('work', { a: { ...dispensed('store'), steps: two.a.steps }, b: { ...dispensed('store'), steps: two.b.steps } })],
+    {
+      clock,
+      search,
+      live: instantBench(),
+    },
+  )
+  const execution = await begin(runtime, { ...asked, run_mode: 'LIVE' })
+  await until(() => searches === 1)
+  await clock.advance(1999)
+  await turns(50)
+  t.notOk(execution.live().some(({ action }) => action?.device))
+  await clock.advance(1)
+  await until(() => execution.live().every(({ status }) => status.current === 'AWAITING_MANUAL_REMOVE'), 'all come to their end')
+  for (const thread of execution.live()) runtime.operator.done(thread, 'remove', null)
+  await runtime.over(execution)
+  t.ok(isOver(execution))
+})
+
+test('labware that a person carried elsewhere goes on from there, and a plan is in force', async (t) => {
+  const waits = workflowOf('work', {
+    a: { ...standing('in1'), steps: [at('d1', 100), { wait_for: 'go' }, at('d3', 60)] },
+    b: { ...standing('in2'), steps: [at('d2', 100), { wait_for: 'go' }, at('d3', 60)] },
+    c: { ...standing('in3'), steps: [{ delay: 5 }, at('d1', 1), { wait_for: 'go' }] },
+  })
+  const { runtime } = liveRuntime(bench, [waits], { search: quick })
+  const execution = await begin(runtime, { ...asked, run_mode: 'LIVE' })
+  const reasons = reasonsOf(execution)
+  const a = await threadIn(execution, 'a', 'AWAITING_EVENT')
+  await threadIn(execution, 'b', 'AWAITING_EVENT')
+  runtime.relocate(a.labware.labware_id, { position: 'p2' })
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
+  await until(() => ['a', 'b'].every((name) => [...execution.threads.values()].find((thread) => thread.name === name)!.isOver), 'both end')
+  t.ok(reasons.length > 0)
+  execution.abort('enough')
+  await runtime.over(execution)
+  t.equal([...execution.threads.values()].filter(({ status }) => status.current === 'COMPLETED').length, 2)
+})
