@@ -4,6 +4,7 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { type ExecutionSummary, type GetForecastResponse, modeWords, type TimelineRow } from '../../clients/ts/benchd.ts'
+import { planWords } from '../../clients/ts/plan_words.ts'
 import { Gantt } from '../gantt.tsx'
 import { type Bar, scaleEnd } from '../gantt_layout.ts'
 import { Act, Empty, useAnswer } from '../parts.tsx'
@@ -82,6 +83,7 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
       <Head run={run} lanes={lanes} took_s={took_s} />
       {run.reason && <p class="fault long">{sentence(run.reason)}</p>}
       {run.still_heating && <p class="fault long">At its end:{stillHeating(run)}</p>}
+      {forecast.value?.plan && <p class="hint">{sentence(planWords(forecast.value.plan, (s) => duration(s / timeScale.value)))}</p>}
       <Chart {...{ run, lanes, took_s, record: record.value }} onOpen={(thread, id) => (opened.value = { thread, id })} />
       {isOpen && <Threads execution_id={execution_id} />}
       {!isOpen && (
