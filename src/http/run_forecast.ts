@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { keepForecast, keptForecast } from '../events/run_forecast.ts'
 import { described } from '../kit/described.ts'
-import { DryRun, type PlanFigures } from '../workflow/dry_run.ts'
+import { DryRun } from '../workflow/dry_run.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 import { type Route, routesOf } from './contract.ts'
@@ -54,15 +54,15 @@ type Wanted = { execution: Execution | undefined; path: string; execution_id: st
 /** Returns the kept forecast as JSON, or makes that of an open run and keeps it. Where the disk does not take it, the next request makes another. */
 async function forecastOf(runtime: Runtime, { execution, path, execution_id }: Wanted): Promise<string> {
   const kept = await keptForecast(path)
-  if (v.is(Forecast, kept) && execution) noteSaving(execution, kept.plan)
+  if (v.is(Forecast, kept) && execution) noteSaving(execution, kept)
   if (v.is(Forecast, kept)) return `${JSON.stringify(kept)}\n`
   if (!execution || execution.isOver) {
     const why = kept === undefined ? 'nobody asked for it while the execution was open' : 'its file is damaged'
     throw new LabError('not_found', `execution ${execution_id} has no forecast: ${why}`)
   }
   const { verdict, makespan_s, gantt, dropped, plan } = await runtime.forecast(execution)
-  noteSaving(execution, plan)
   const forecast = { made_at: execution.now(), verdict, makespan_s, gantt, dropped, plan }
+  noteSaving(execution, forecast)
   await keepForecast(path, forecast).catch(() => undefined)
   return `${JSON.stringify(forecast)}\n`
 }
@@ -71,10 +71,10 @@ async function forecastOf(runtime: Runtime, { execution, path, execution_id }: W
 export async function readSaving(execution: Execution, path: string | undefined): Promise<void> {
   if (execution.plan_saves_s !== undefined || path === undefined) return
   const kept = await keptForecast(path).catch(() => undefined)
-  if (v.is(Forecast, kept)) noteSaving(execution, kept.plan)
+  if (v.is(Forecast, kept)) noteSaving(execution, kept)
 }
 
-function noteSaving(execution: Execution, plan: PlanFigures | null | undefined): void {
-  const saves_s = (plan?.dispatch_s ?? 0) - (plan?.planned_s ?? 0)
-  execution.plan_saves_s = plan && saves_s >= 0.5 ? saves_s : null
+function noteSaving(execution: Execution, { plan, verdict, makespan_s }: v.InferOutput<typeof Forecast>): void {
+  const saves_s = plan ? (plan.dispatch_s ?? 0) - (verdict === 'completes' ? makespan_s : plan.planned_s) : 0
+  execution.plan_saves_s = saves_s >= 0.5 ? saves_s : null
 }

@@ -69,8 +69,10 @@ async function planOf(service: Service, path: string, { run_mode, started_at, en
   if (rows.length === 0) return ''
   const forecast = ended_at === null ? undefined : ask<{ makespan_s: number }>(service, 'GET', `${path}/forecast`).catch(() => undefined)
   const { planStory } = await import('../../workflow/records/plan_story.ts')
-  const took_s = (ended_at ?? started_at) - started_at
-  return planStory(rows, { foretold_s: (await forecast)?.makespan_s, took_s, isOver: ended_at !== null })
+  const { time_scale } = await ask<{ time_scale: number }>(service, 'GET', '/api/system')
+  const took_s = ((ended_at ?? started_at) - started_at) * time_scale
+  const story = planStory(rows, { foretold_s: (await forecast)?.makespan_s, took_s, isOver: ended_at !== null })
+  return time_scale === 1 ? story : `${story}; in simulated time`
 }
 
 const runsTimeline = shows({

@@ -55,7 +55,7 @@ function described(run: DryRun, scale: number): string {
   return [
     [
       head,
-      ...(run.plan ? [planWords(run.plan, clock)] : []),
+      ...(run.plan ? [planWords({ ...run, plan: run.plan }, clock)] : []),
       ...(run.conflict ? [`conflict: ${atShell(run.conflict)}`] : []),
       ...(run.refusal ? [`not ready: ${atShell(run.refusal)}`] : []),
     ].join('\n'),

@@ -173,7 +173,7 @@ function Forecast({
       <p class={`state ${tone}`} role="status">
         <strong>{word}</strong> It takes {forecastWords(makespan_s, scale)}, with {actions} actions and {moves} moves.
       </p>
-      {plan && <p>{sentence(planWords(plan, duration))}</p>}
+      {plan && <p>{sentence(planWords({ verdict, makespan_s, plan }, duration))}</p>}
       {refusal && <p class="fault long">{sentence(refusal)}</p>}
       {conflict && <p class="fault long">{sentence(conflict)}</p>}
       {waiting.map(({ thread_id, thread_name, because }) => (
