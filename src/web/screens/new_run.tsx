@@ -109,10 +109,6 @@ const objectives = {
   flow_time: 'the time of each labware on the bench',
   open_time: 'the waits between the steps of a labware',
 }
-const priorities = Object.fromEntries(
-  Array.from({ length: 19 }, (_, i) => i - 9).map((n) => [` ${n}`, n === 0 ? '0 (usual)' : n === 9 ? '9, before all others' : String(n)]),
-)
-
 /** In which order the labware is served. */
 function Order({ wish }: Pick<WishProps, 'wish'>) {
   const { plan, priority, objective } = wish.value
@@ -125,12 +121,19 @@ function Order({ wish }: Pick<WishProps, 'wish'>) {
       <div class="fields">
         <Choice label="Order" value={plan} onChange={(chosen) => set({ plan: chosen as Wish['plan'] })} choices={orders} />
         <Choice label="Make short" value={objective} onChange={(chosen) => set({ objective: chosen })} choices={objectives} />
-        <Choice
-          label="Priority over other runs"
-          value={` ${priority}`}
-          onChange={(chosen) => set({ priority: chosen.trim() })}
-          choices={priorities}
-        />
+        <div class="field">
+          <label for="new-priority">Priority over other runs</label>
+          <input
+            id="new-priority"
+            class="short"
+            type="number"
+            min="-9"
+            max="9"
+            value={priority}
+            onInput={(event) => set({ priority: event.currentTarget.value })}
+          />
+          <small>From -9 to 9; the run with the higher number goes first.</small>
+        </div>
       </div>
     </details>
   )

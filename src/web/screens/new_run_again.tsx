@@ -38,7 +38,7 @@ export function requestOf({ workflow, mode, groups, variables, tags, plan, prior
     variables: Object.fromEntries(filled.map(([name, { text, type }]) => [name, variableValue(text, type)])),
     ...(words.length > 0 && { tags: words }),
     ...(plan === 'off' && { plan }),
-    ...(priority !== '0' && { priority: Number(priority) }),
+    ...(Number(priority) !== 0 && { priority: Number(priority) }),
     ...(objective !== '' && { objective: objective as NonNullable<SubmissionRequest['objective']> }),
   }
 }
