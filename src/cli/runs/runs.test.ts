@@ -141,10 +141,8 @@ test('a workflow is tried out and drawn, and the exit code says whether it compl
 test('a plan is told before the run with dispatch alone and the bound, and afterwards with what became of it', async (t) => {
   const { home, run, json } = await demo(t)
   const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 300, duration: 5 } }]
-  const spin = [{ do: 'centrifuge', on: 'centrifuge-1', with: { g: 500, duration: 10 } }]
-  const plate = (at: string, ...steps: string[]) => ({ ...standing(at), steps: steps.map((method) => ({ method })) })
-  const threads = { one: plate('pad_1', 'shake', 'spin'), two: plate('pad_2', 'spin', 'shake'), three: plate('pad_3', 'shake', 'spin') }
-  writeFileSync(`${home}/plates.json`, JSON.stringify(workflowOf('plates', threads, { topology: 'demo', methods: { shake, spin } })))
+  const threads = Object.fromEntries(['pad_1', 'pad_2', 'pad_3'].map((pad) => [pad, { ...standing(pad), steps: [{ method: 'shake' }] }]))
+  writeFileSync(`${home}/plates.json`, JSON.stringify(workflowOf('plates', threads, { topology: 'demo', methods: { shake } })))
   await run('workflows', 'put', `${home}/plates.json`)
   const figures = /^planned \d+:\d\d, by dispatch alone \d+:\d\d, cannot be under \d+:\d\d \(bound\)$/m
   const foretold = await run('runs', 'simulate', 'plates', '--mode', 'PURE_SIM')
