@@ -119,7 +119,7 @@ const runScenes: readonly Scene[] = [
   said('runs simulate seal-and-spin --mode PURE_SIM', /^seal-and-spin {2}completes/),
   refused('runs simulate nothing', 3, /nothing/),
   said('runs simulate seal-and-spin --mode PURE_SIM --plan off --objective flow_time --priority -2', /^seal-and-spin {2}completes/),
-  refused('runs submit seal-and-spin --plan of', 2, /--plan of is neither on nor off|--plan/),
+  refused('runs submit seal-and-spin --plan of', 2, /--plan of is none of on, off/),
   refused('runs submit seal-and-spin --priority 10', 2, /--priority 10 is not a whole number from -9 to 9/),
   said('runs submit seal-and-spin --mode PURE_SIM --follow', /seal-and-spin: the run is COMPLETED\n$/),
   said('runs submit patient', /^(?<run>[0-9a-f-]{36})\n$/),

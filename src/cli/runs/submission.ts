@@ -14,7 +14,7 @@ export const submissionOptions = {
     type: 'string',
     value: 'WORD',
     one_of: ['on', 'off'],
-    help: 'on (default): the bench plans the order of all labware ahead; off: it decides step by step',
+    help: 'Planning: on (default) plans the order of all labware ahead; off decides step by step',
   },
   objective: {
     type: 'string',
