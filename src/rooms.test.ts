@@ -38,7 +38,7 @@ const rooms = [
 ]
 
 /** The rooms of `workflow`, likewise. The files beside the folders bind them together. */
-const workflowRooms = ['state', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'records', 'recovery', '']
+const workflowRooms = ['state', 'plans', 'equipment', 'schedule', 'scheduler', 'threads', 'runs', 'records', 'recovery', '']
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
 const cliMayLoad = [

@@ -26,6 +26,15 @@ const shakesFirst = workflowOf(
   onDemo,
 )
 
+const spin = [{ do: 'centrifuge', on: 'centrifuge-1', with: { g: 500, duration: 60 } }]
+const plate = (at: string, ...names: string[]) => ({ ...standing(at), steps: names.map((method) => ({ method })) })
+const severalPlates = workflowOf(
+  'several-plates',
+  { one: plate('pad_1', 'shake', 'spin'), two: plate('pad_2', 'spin', 'shake'), three: plate('pad_3', 'shake', 'spin') },
+  { topology: 'demo', methods: { shake, spin } },
+)
+const figures = /^Planned \d+:\d\d, by dispatch alone \d+:\d\d, cannot be under \d+:\d\d \(bound\)\.$/
+
 const manual = { start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' } }
 const byHand = workflowOf('by-hand', { plate: { ...manual, steps: [{ method: 'ask' }] } }, onDemo)
 
@@ -148,6 +157,37 @@ export const runChecks: Record<string, Check> = {
       await page.setViewportSize(size)
       assert.ok((await widthOf(page)) <= size.width, `the run is wider than ${size.width}`)
     }
+  },
+
+  async 'a run of several plates is forecast with its plan, can be begun without one, and shows both with its chart'(bench) {
+    await bench.ask('PUT', `/api/workflows/${severalPlates.name}`, severalPlates)
+    const page = await bench.open('/#/runs/new', small)
+    await page.getByLabel('Workflow', { exact: true }).selectOption(severalPlates.name)
+    await page.getByLabel('Mode').selectOption('DEVICE_SIM')
+    const dryRun = page.getByRole('region', { name: 'Dry run' })
+    await page.getByRole('button', { name: 'Dry run', exact: true }).click()
+    await dryRun.getByText(figures).waitFor()
+    await page.getByText('Order of the labware').click()
+    await page.getByLabel('Order', { exact: true }).selectOption('off')
+    await page.getByLabel('Priority over other runs').fill('2')
+    assert.deepEqual([await findingsOf(page), await smallTargets(page)], [[], []])
+    await page.getByRole('button', { name: 'Dry run', exact: true }).click()
+    await dryRun.getByText('The run completes.').waitFor()
+    assert.equal(await dryRun.getByText(/^Planned/).count(), 0)
+    await page.getByRole('button', { name: 'Start run', exact: true }).click()
+    const run = page.getByRole('region', { name: `Run of ${severalPlates.name}` })
+    await run.getByText(/completed, /).waitFor()
+    assert.equal(await run.getByText(/A plan was made/).count(), 0)
+    await run.getByRole('link', { name: 'Run again' }).click()
+    await page.getByText('Order of the labware').click()
+    assert.equal(await page.getByLabel('Order', { exact: true }).inputValue(), 'off')
+    assert.equal(await page.getByLabel('Priority over other runs').inputValue(), '2')
+    await page.getByLabel('Order', { exact: true }).selectOption('on')
+    await page.getByRole('button', { name: 'Start run', exact: true }).click()
+    await run.getByText(figures).waitFor()
+    await run.getByText(/A plan was made: all labware is done in/).waitFor()
+    assert.deepEqual([await findingsOf(page), await smallTargets(page)], [[], []])
+    await run.getByText(/completed, /).waitFor()
   },
 
   async 'the forecast of a run is the same after a restart of the service'(bench) {

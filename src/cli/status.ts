@@ -1,5 +1,6 @@
 // `benchd status`: the state of the service and the bench on one screen.
 
+import { clock } from '../kit/seconds.ts'
 import { atShell, short } from './at_shell.ts'
 import { type Bench, benchOf, type Health, type Host, healthOf } from './bench.ts'
 import { serviceOf, serviceOptions } from './client.ts'
@@ -7,7 +8,7 @@ import { command } from './command.ts'
 import { deviceTable } from './devices/shown.ts'
 import { modeText } from './run_modes.ts'
 import { stateOf } from './runs/shown.ts'
-import { clock, date, print, table } from './table.ts'
+import { date, print, table } from './table.ts'
 import { colored } from './terminal.ts'
 
 const mostShown = 10

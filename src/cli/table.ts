@@ -34,14 +34,6 @@ function withOneZone([head = [], ...rows]: readonly (readonly string[])[]): read
   return [named, ...plain]
 }
 
-/** Formats seconds as `1:02:03`, or `2:03` under an hour. */
-export function clock(seconds: number): string {
-  const whole = Math.round(seconds)
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60]
-  const two = (value: number) => String(value).padStart(2, '0')
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
-}
-
 /** Prints text for people, with commands as they are typed on this computer; JSON unchanged. */
 export function print(text: string): void {
   process.stdout.write(`${forTerminal(asTyped(text))}\n`)

@@ -32,6 +32,7 @@ import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { knownBy, openOne } from './known_execution.ts'
 import { countAnswerAbout } from './large_answers.ts'
 import { Limit, Numeral, whole } from './numeral.ts'
+import { readSaving } from './run_forecast.ts'
 import { recordOn } from './run_records.ts'
 import { foundRuns, RunSearch } from './run_search.ts'
 import { Next } from './time_span.ts'
@@ -150,8 +151,9 @@ export const executionRoutes: Route<Rooms>[] = [
       schema: v.strictObject({ threads: v.array(Reason) }),
     },
     errors: [404, 503],
-    handle(call) {
-      const { execution } = wholeOf(call)
+    async handle(call) {
+      const { execution, row } = wholeOf(call)
+      if (execution) await readSaving(execution, recordOn(call.rooms, row.execution_id)?.path)
       return json({ threads: execution ? why(execution) : [] })
     },
   }),

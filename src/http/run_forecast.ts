@@ -14,8 +14,13 @@ import { type Rooms, recordFor } from './run_records.ts'
 
 const route = routesOf<Rooms>('runs')
 
-const { verdict, makespan_s, gantt, dropped } = DryRun.entries
-const Forecast = v.strictObject({ made_at: described(v.number(), 'Unix time', 's'), verdict, makespan_s, gantt, dropped })
+const { verdict, makespan_s, gantt, dropped, plan } = DryRun.entries
+const Forecast = v.strictObject({
+  made_at: described(v.number(), 'Unix time', 's'),
+  ...{ verdict, makespan_s, gantt, dropped },
+  // An earlier version made forecasts without it.
+  plan: v.optional(plan),
+})
 
 /** The answers that are being made, by the path of the record: requests at once share one. */
 const underWay = new Map<string, Promise<string>>()
@@ -49,13 +54,27 @@ type Wanted = { execution: Execution | undefined; path: string; execution_id: st
 /** Returns the kept forecast as JSON, or makes that of an open run and keeps it. Where the disk does not take it, the next request makes another. */
 async function forecastOf(runtime: Runtime, { execution, path, execution_id }: Wanted): Promise<string> {
   const kept = await keptForecast(path)
+  if (v.is(Forecast, kept) && execution) noteSaving(execution, kept)
   if (v.is(Forecast, kept)) return `${JSON.stringify(kept)}\n`
   if (!execution || execution.isOver) {
     const why = kept === undefined ? 'nobody asked for it while the execution was open' : 'its file is damaged'
     throw new LabError('not_found', `execution ${execution_id} has no forecast: ${why}`)
   }
-  const { verdict, makespan_s, gantt, dropped } = await runtime.forecast(execution)
-  const forecast = { made_at: execution.now(), verdict, makespan_s, gantt, dropped }
+  const { verdict, makespan_s, gantt, dropped, plan } = await runtime.forecast(execution)
+  const forecast = { made_at: execution.now(), verdict, makespan_s, gantt, dropped, plan }
+  noteSaving(execution, forecast)
   await keepForecast(path, forecast).catch(() => undefined)
   return `${JSON.stringify(forecast)}\n`
+}
+
+/** Has an open run know by how much its plan shortens it, if it has a kept forecast. A forecast that cannot be read says nothing. */
+export async function readSaving(execution: Execution, path: string | undefined): Promise<void> {
+  if (execution.plan_saves_s !== undefined || path === undefined) return
+  const kept = await keptForecast(path).catch(() => undefined)
+  if (v.is(Forecast, kept)) noteSaving(execution, kept)
+}
+
+function noteSaving(execution: Execution, { plan, verdict, makespan_s }: v.InferOutput<typeof Forecast>): void {
+  const saves_s = plan ? (plan.dispatch_s ?? 0) - (verdict === 'completes' ? makespan_s : plan.planned_s) : 0
+  execution.plan_saves_s = saves_s >= 0.5 ? saves_s : null
 }

@@ -53,3 +53,13 @@ test('a failure, an incident and a decision stand in the same list, and states o
   t.same(textsOf({ kind: 'ended', at: 9, status: 'ABORTED', reason: 'the lid fell' }), ['The run was aborted: the lid fell'])
   t.end()
 })
+
+test('the log says when a plan was made, and why it was made anew', (t) => {
+  const plan = { kind: 'plan', at: 1, reason: 'came', makespan_s: 2470, bound_s: 2345, states: 500 }
+  t.same(textsOf(plan, { ...plan, at: 2, reason: 'off_time', makespan_s: 600 }, { ...plan, at: 3, reason: 'news' }), [
+    'A plan was made: all labware is done in 41:10',
+    'The plan was made anew, because labware was early or late: all labware is done in 10:00',
+    'The plan was made anew, because news: all labware is done in 41:10',
+  ])
+  t.end()
+})

@@ -81,8 +81,18 @@ const words: Record<string, (row: Row, incidents: string) => Words | undefined> 
     text: `${plateOf(row)}: began too late after ${row['after']}: ${row['allowed_s']} s were allowed`,
     tone: 'bad',
   }),
+  plan: ({ reason, makespan_s }) => ({
+    text: `${reason === 'came' ? 'A plan was made' : `The plan was made anew, because ${planReasons[String(reason)] ?? reason}`}: all labware is done in ${duration(Number(makespan_s))}`,
+  }),
   gap: () => ({ text: 'Rows before this one are missing', tone: 'bad' }),
   ended: (row) => ({ text: endWords(row), tone: row['status'] === 'COMPLETED' ? undefined : 'bad' }),
+}
+
+/** The reasons for which a plan is made anew. */
+const planReasons: Readonly<Record<string, string>> = {
+  off_time: 'labware was early or late',
+  held: 'labware was held or went on',
+  deadlock: 'labware waited for each other',
 }
 
 function endWords({ status, reason }: Row): string {

@@ -61,9 +61,22 @@ test('what completes is told with its time, its moves, and how busy each device 
       { thread_name: 'plate-0', kind: 'action', name: 'spin', device: 'spinner', from_s: 124, to_s: 184 },
       { thread_name: 'plate-0', kind: 'move', name: 'spinner → bin', device: 'arm', from_s: 184, to_s: 196 },
     ],
+    plan: null,
     dropped: 0,
     plan: null,
   })
+})
+
+test('of several labware the plan is told beside dispatch alone and the bound; without a plan there is none', async (t) => {
+  const documents = [topology(), workflow([mix, spin], [spin, mix], [mix])]
+  const { plan, verdict, makespan_s } = await dry(documents)
+  t.equal(verdict, 'completes')
+  t.ok(plan && plan.bound_s <= plan.planned_s && plan.planned_s > 0, JSON.stringify(plan))
+  const { runtime } = testRuntime(documents)
+  const byRule = await runtime.simulate({ ...request, plan: 'off' })
+  t.equal(byRule.plan, null)
+  t.equal(plan!.dispatch_s, byRule.makespan_s, 'the dry run that compares is the one without a plan')
+  t.ok(plan!.bound_s <= makespan_s)
 })
 
 test('the rows of several threads are in the order they begin', async (t) => {

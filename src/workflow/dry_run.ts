@@ -24,6 +24,18 @@ export const Bar = v.strictObject({
 })
 export type Bar = v.InferOutput<typeof Bar>
 
+/** A plan beside what is without it. */
+export const PlanFigures = v.strictObject({
+  planned_s: described(v.number(), 'The makespan of the plan with which the run begins', 's'),
+  dispatch_s: described(
+    v.nullable(v.number()),
+    'The makespan by the rule alone; null where it does not complete, or the workflow has code',
+    's',
+  ),
+  bound_s: described(v.number(), 'No order of the labware takes less', 's'),
+})
+export type PlanFigures = v.InferOutput<typeof PlanFigures>
+
 export const DryRun = v.strictObject({
   workflow: v.string(),
   verdict: described(
@@ -56,17 +68,7 @@ export const DryRun = v.strictObject({
   ),
   gantt: described(v.array(Bar), 'In the order they begin'),
   plan: described(
-    v.nullable(
-      v.strictObject({
-        planned_s: described(v.number(), 'The makespan of the plan with which the run begins', 's'),
-        dispatch_s: described(
-          v.nullable(v.number()),
-          'The makespan by the rule alone; null where it does not complete, or the workflow has code',
-          's',
-        ),
-        bound_s: described(v.number(), 'No order of the labware takes less', 's'),
-      }),
-    ),
+    v.nullable(PlanFigures),
     'The plan; null without one: for one labware, for labware that waits for other labware, or with `plan: "off"`',
   ),
   dropped: described(v.number(), 'Rows that were too many to keep: the chart and the use of devices are of the newest ten thousand'),

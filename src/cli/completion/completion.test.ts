@@ -56,6 +56,8 @@ const lines: Line[] = [
   ['benchd runs submit W --mode ', ['DEVICE_SIM', 'LIVE', 'PURE_SIM']],
   ['benchd runs submit W --mode PU', ['PURE_SIM']],
   ['benchd runs submit W --mode=PU', ['PURE_SIM']],
+  ['benchd runs simulate W --plan ', ['off', 'on']],
+  ['benchd runs submit W --objective fl', ['flow_time']],
   ['benchd runs list --status C', ['COMPLETED']],
   ['benchd key create --name x --scope a', ['admin']],
   ['benchd devices shake s', ['sealer-1', 'shaker-1']],

@@ -2,9 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeviceInfo } from '../../devices/records.ts'
+import { clock } from '../../kit/seconds.ts'
 import { ask, patiently, type Service } from '../client.ts'
 import { exitCodes } from '../exit.ts'
-import { clock, tell } from '../table.ts'
+import { tell } from '../table.ts'
 import { isWatched, type OperationAnswer, say } from '../terminal.ts'
 
 type OperationRequest = {

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { test } from 'tap'
+import { clock } from '../../kit/seconds.ts'
 import type { Bar, DryRun } from '../../workflow/dry_run.ts'
-import { clock, forTerminal } from '../table.ts'
+import { forTerminal } from '../table.ts'
 import { gantt } from './gantt.ts'
 
 const bar = (thread_name: string, device: string | null, [from_s, to_s]: [number, number], kind: Bar['kind'] = 'action'): Bar => ({

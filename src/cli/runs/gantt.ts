@@ -1,7 +1,8 @@
 // Draws a dry run: a row for each thread, time from left to right, and a legend.
 
+import { clock } from '../../kit/seconds.ts'
 import type { Bar, DryRun } from '../../workflow/dry_run.ts'
-import { clock, ownColors } from '../table.ts'
+import { ownColors } from '../table.ts'
 
 type Look = { columns: number; color: boolean }
 

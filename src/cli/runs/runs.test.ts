@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import { demo, patient, running, spawnedDemo } from '../../testing/cli.ts'
+import { standing, workflowOf } from '../../testing/documents.ts'
 
 const waits = patient([{ branch: 'go', cases: { ask: [{ method: 'ask' }] } }])
 
@@ -135,4 +136,27 @@ test('a workflow is tried out and drawn, and the exit code says whether it compl
   t.match(await json('runs', 'simulate', 'seal-and-spin', '--mode', 'PURE_SIM', '--groups', '1'), { verdict: 'completes', gantt: [{}] })
   t.match(await run('runs', 'simulate', 'no-such', '--mode', 'PURE_SIM'), { code: 3, stderr: /no-such/ })
   t.match(await run('runs', 'list'), { stdout: /^ID .*\n$/ })
+})
+
+test('a plan is told before the run with dispatch alone and the bound, and afterwards with what became of it', async (t) => {
+  const { home, run, json } = await demo(t)
+  const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 300, duration: 5 } }]
+  const threads = Object.fromEntries(['pad_1', 'pad_2', 'pad_3'].map((pad) => [pad, { ...standing(pad), steps: [{ method: 'shake' }] }]))
+  writeFileSync(`${home}/plates.json`, JSON.stringify(workflowOf('plates', threads, { topology: 'demo', methods: { shake } })))
+  await run('workflows', 'put', `${home}/plates.json`)
+  const figures = /^planned \d+:\d\d, by dispatch alone \d+:\d\d, cannot be under \d+:\d\d \(bound\)$/m
+  const foretold = await run('runs', 'simulate', 'plates', '--mode', 'PURE_SIM')
+  t.match(foretold.stdout.split('\n')[1], figures)
+  t.match(await json('runs', 'simulate', 'plates', '--mode', 'PURE_SIM'), {
+    plan: { planned_s: Number, dispatch_s: Number, bound_s: Number },
+  })
+  t.notMatch((await run('runs', 'simulate', 'plates', '--mode', 'PURE_SIM', '--plan', 'off')).stdout, 'planned')
+  const [id = ''] = (await run('runs', 'submit', 'plates', '--mode', 'DEVICE_SIM', '--follow')).stdout.split('\n')
+  const after = (await run('runs', 'show', id)).stdout
+  t.match(
+    after,
+    /\nplan: planned \d+:\d\d, cannot be under \d+:\d\d \(bound\), (never made anew|made anew .*), took \d+:\d\d.*; in simulated time\n/,
+  )
+  const [off = ''] = (await run('runs', 'submit', 'plates', '--mode', 'DEVICE_SIM', '--plan', 'off', '--follow')).stdout.split('\n')
+  t.notMatch((await run('runs', 'show', off)).stdout, 'plan:')
 })

@@ -1,14 +1,17 @@
 // Prints runs: the list, one run, and its timeline.
 
+import type { PlanRow } from '../../workflow/records/plan_story.ts'
 import type { GroupOutcome } from '../../workflow/records/records.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
 import type { TimelineRow } from '../../workflow/threads/timeline.ts'
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
+import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
+import { command } from '../command.ts'
 import { stillHeating } from '../heating.ts'
 import { queryOf, spanOptions } from '../moment.ts'
 import { modeOption, modeText } from '../run_modes.ts'
-import { date, table } from '../table.ts'
+import { date, print, table } from '../table.ts'
 import { note, noteNone } from '../terminal.ts'
 import { shownPathOf } from './ids.ts'
 import { runsWhy } from './why.ts'
@@ -46,13 +49,31 @@ const runsList = shows({
   },
 })
 
-const runsShow = shows({
+const runsShow = command({
   name: 'runs show',
-  summary: 'Show a run with its threads, the place of their labware, and the reason why they wait',
+  summary: 'Show a run with its threads, the place of their labware, the reason why they wait, and its plan',
   operands: ['ID'],
-  path: ({ service, operands: [id = ''] }) => shownPathOf(service, id),
-  text: described,
+  options: serviceOptions,
+  async run({ options, operands: [id = ''] }) {
+    const service = serviceOf(options)
+    const path = await shownPathOf(service, id)
+    const snapshot = await ask<ExecutionSnapshot>(service, 'GET', path)
+    print(options.json ? JSON.stringify(snapshot) : described(snapshot, await planOf(service, path, snapshot)))
+  },
 })
+
+/** Words the plan of a run and what became of it; empty without one. The forecast of an open run is not made for this. */
+async function planOf(service: Service, path: string, { run_mode, started_at, ended_at }: ExecutionSnapshot): Promise<string> {
+  if (run_mode === 'PURE_SIM') return ''
+  const { rows } = await ask<{ rows: PlanRow[] }>(service, 'GET', `${path}/record?kind=plan`).catch(() => ({ rows: [] }))
+  if (rows.length === 0) return ''
+  const forecast = ended_at === null ? undefined : ask<{ makespan_s: number }>(service, 'GET', `${path}/forecast`).catch(() => undefined)
+  const { planStory } = await import('../../workflow/records/plan_story.ts')
+  const { time_scale } = await ask<{ time_scale: number }>(service, 'GET', '/api/system')
+  const took_s = ((ended_at ?? started_at) - started_at) * time_scale
+  const story = planStory(rows, { foretold_s: (await forecast)?.makespan_s, took_s, isOver: ended_at !== null })
+  return time_scale === 1 ? story : `${story}; in simulated time`
+}
 
 const runsTimeline = shows({
   name: 'runs timeline',
@@ -105,12 +126,12 @@ function timelineRow({ thread_name, kind, name, device, from, to, transporter, s
   return [thread_name, what ?? '', by ?? '', status, String(created), String(started ?? ''), String(ended ?? '')]
 }
 
-function described(snapshot: ExecutionSnapshot): string {
+function described(snapshot: ExecutionSnapshot, plan: string): string {
   const { execution_id, workflow_name, run_mode, reason } = snapshot
   const head = `${execution_id}  ${workflow_name}  ${modeText(run_mode)}  ${stateOf(snapshot)}${reason ? `: ${reason}` : ''}`
   const stands = snapshot.threads.some(({ status }) => status === 'PAUSED')
   return [
-    head,
+    [head, ...(plan ? [`plan: ${plan}`] : [])].join('\n'),
     table(['THREAD', 'NAME', 'STATUS', 'WHERE', 'WAITS FOR'], threadRows(snapshot)),
     ...(snapshot.groups.length > 0 ? [table(['GROUP', 'OUTCOME', 'THREADS'], snapshot.groups.map(groupRow))] : []),
     ...(snapshot.still_heating ? [['at its end:', ...stillHeating(snapshot.still_heating)].join('\n  ')] : []),

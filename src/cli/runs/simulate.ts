@@ -1,10 +1,12 @@
 // `benchd runs simulate`: a dry run of a submission, drawn as a chart.
 
+import { planWords } from '../../clients/ts/plan_words.ts'
+import { clock } from '../../kit/seconds.ts'
 import type { DryRun } from '../../workflow/dry_run.ts'
 import { atShell } from '../at_shell.ts'
 import { ask, patiently, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
-import { clock, print, table } from '../table.ts'
+import { print, table } from '../table.ts'
 import { colored } from '../terminal.ts'
 import { gantt } from './gantt.ts'
 import { submissionOf, submissionOptions } from './submission.ts'
@@ -53,6 +55,7 @@ function described(run: DryRun, scale: number): string {
   return [
     [
       head,
+      ...(run.plan ? [planWords({ ...run, plan: run.plan }, clock)] : []),
       ...(run.conflict ? [`conflict: ${atShell(run.conflict)}`] : []),
       ...(run.refusal ? [`not ready: ${atShell(run.refusal)}`] : []),
     ].join('\n'),

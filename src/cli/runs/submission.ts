@@ -10,6 +10,19 @@ import { modeOption } from '../run_modes.ts'
 export const submissionOptions = {
   groups: { type: 'string', value: 'N', help: 'Number of groups, named g1 to gN; default: no groups' },
   mode: modeOption('; default LIVE'),
+  plan: {
+    type: 'string',
+    value: 'WORD',
+    one_of: ['on', 'off'],
+    help: 'Planning: on (default) plans the order of all labware ahead; off decides step by step',
+  },
+  objective: {
+    type: 'string',
+    value: 'NAME',
+    one_of: ['makespan', 'flow_time', 'open_time'],
+    help: 'The time that the plan makes short: of the whole run (makespan), of each labware (flow_time), between its steps (open_time); default: as the workflow says',
+  },
+  priority: { type: 'string', value: 'N', help: 'From -9 to 9: the run with the higher number goes first; default 0' },
   var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'Value of a variable; repeatable' },
 } as const
 
@@ -19,7 +32,7 @@ type Variables = Record<string, { default?: unknown; type?: 'string' | 'number' 
 export async function submissionOf(
   service: Service,
   workflow: string,
-  { groups = '0', mode = 'LIVE', var: given = [] }: OptionValues<typeof submissionOptions>,
+  { groups = '0', mode = 'LIVE', var: given = [], plan, objective, priority }: OptionValues<typeof submissionOptions>,
 ) {
   const count = numberOf('--groups', groups, 'a number from 0 to 1000', isCount)
   const texts = given.map(nameAndText)
@@ -31,9 +44,13 @@ export async function submissionOf(
     run_mode: mode,
     groups: Array.from({ length: count }, (_, i) => ({ group_id: `g${i + 1}` })),
     variables: Object.fromEntries(texts.map(typed)),
+    ...(plan && { plan }),
+    ...(objective && { objective }),
+    ...(priority !== undefined && { priority: numberOf('--priority', priority, 'a whole number from -9 to 9', isPriority) }),
   }
 }
 
+const isPriority = (priority: number) => Number.isInteger(priority) && Math.abs(priority) <= 9
 const isCount = (groups: number) => Number.isInteger(groups) && groups >= 0 && groups <= 1000
 
 function pathOf(workflow: string): string {

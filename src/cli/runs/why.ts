@@ -1,6 +1,7 @@
 // `benchd runs why`: the blockers of a run, the commands that help, and what each thread waits for.
 
 import type { DeviceInfo } from '../../devices/records.ts'
+import { clock } from '../../kit/seconds.ts'
 import type { Blocker, Reason } from '../../workflow/runs/explanation.ts'
 import type { ExecutionSnapshot, ShownThread } from '../../workflow/snapshot.ts'
 import type { Decision } from '../../workflow/threads/recovery.ts'
@@ -10,7 +11,7 @@ import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { pathOf } from '../devices/perform.ts'
 import { heatingAndRemedy } from '../heating.ts'
-import { clock, print } from '../table.ts'
+import { print } from '../table.ts'
 import { shownPathOf } from './ids.ts'
 
 export const runsWhy = command({

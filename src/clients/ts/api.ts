@@ -56,7 +56,7 @@ export type LeaseWish = { owner: string; note?: string; ttl_s: number }
 
 export type Lock = { owner: string; note: string | null; expires_at: number | null }
 
-export type SubmissionRequest = { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; project?: string; tags?: Array<string>; notes?: string; operator_id?: string | null }
+export type SubmissionRequest = { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; plan?: 'on' | 'off'; objective?: 'makespan' | 'flow_time' | 'open_time'; priority?: number; project?: string; tags?: Array<string>; notes?: string; operator_id?: string | null }
 
 export type Group = { group_id: string; members?: Record<string, { pool: string } | { location: string; barcode?: string } | { barcode: string }> }
 
@@ -80,7 +80,7 @@ export type Labware = { labware_id: string; name: string; template: string; type
 
 export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; handover: boolean; labware: Labware | null; reserved_for: string | null }> }
 
-export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; grip?: { width: number; force?: number }; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string; nullable?: boolean }>; values?: Record<string, { example: number | string | boolean; description?: string }>; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
+export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; grip?: { width: number; force?: number }; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string; nullable?: boolean }>; values?: Record<string, { example: number | string | boolean; description?: string }>; objective?: 'makespan' | 'flow_time' | 'open_time'; overtaking?: number; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
 
 export type WorkflowStep = { name?: string; method: string } | { name?: string; action: WorkflowAction } | { name?: string; join: Array<string> } | { name?: string; park: Array<string> } | { name?: string; wait_for: string; timeout?: number; across_groups?: boolean } | { name?: string; branch: string; cases: Record<string, Array<WorkflowStep>>; else?: Array<WorkflowStep>; timeout?: number; across_groups?: boolean } | { name?: string; while_more_work: Array<WorkflowStep> } | { name?: string; if: WorkflowCondition; then: Array<WorkflowStep>; else?: Array<WorkflowStep> } | { name?: string; repeat: { times: number } | { until: WorkflowCondition; at_most: number }; steps: Array<WorkflowStep> } | { name?: string; delay: number } | { name?: string; until_temperature: { device: string; within?: number }; timeout?: number }
 
@@ -266,7 +266,7 @@ export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
 
 export type SubmitResponse = { submission_id: string; execution_id: string; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; in_the_way: Array<{ position: string; labware_id: string; labware_name: string; execution_id: string | null; message: string }> }
 
-export type SimulateResponse = { workflow: string; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; moves: number; actions: number; conflict: string | null; refusal: string | null; waiting: Array<{ thread_id: string; thread_name: string; status: string; waits_for: string | null; since_s: number; because: Array<string> }>; conditions: Array<{ thread: string; step: string; condition: string; examples: Record<string, number | string | boolean>; goes: 'then' | 'else'; then: Array<string>; else: Array<string> }>; devices: Array<{ device: string; busy_s: number; share: number }>; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number }
+export type SimulateResponse = { workflow: string; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; moves: number; actions: number; conflict: string | null; refusal: string | null; waiting: Array<{ thread_id: string; thread_name: string; status: string; waits_for: string | null; since_s: number; because: Array<string> }>; conditions: Array<{ thread: string; step: string; condition: string; examples: Record<string, number | string | boolean>; goes: 'then' | 'else'; then: Array<string>; else: Array<string> }>; devices: Array<{ device: string; busy_s: number; share: number }>; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; plan: { planned_s: number; dispatch_s: number | null; bound_s: number } | null; dropped: number }
 
 export type ListExecutionsResponse = { executions: Array<ExecutionSummary>; next: string | null }
 
@@ -298,7 +298,7 @@ export type ListReadingsOfExecutionResponse = { readings: Array<{ kind: "reading
 
 export type GetLongValueResponse = { value: unknown }
 
-export type GetForecastResponse = { made_at: number; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number }
+export type GetForecastResponse = { made_at: number; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number; plan?: { planned_s: number; dispatch_s: number | null; bound_s: number } | null }
 
 export type ListFilesResponse = { files: Array<AttachFileResponse> }
 
@@ -572,7 +572,7 @@ export type Operations = {
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
   /** Get the record of an execution: its submissions, actions, moves, values and incidents */
-  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'device' | 'teachpoint' | 'readings' | 'decision' | 'window_missed' | 'condition' | 'wait' | 'note' | 'file' | 'ended' | 'gap'; after?: number; newest_bytes?: number }; body: undefined; answer: GetRecordResponse }
+  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'device' | 'teachpoint' | 'readings' | 'decision' | 'window_missed' | 'condition' | 'wait' | 'plan' | 'note' | 'file' | 'ended' | 'gap'; after?: number; newest_bytes?: number }; body: undefined; answer: GetRecordResponse }
   /** Add a note to the record of an execution, open or ended */
   addNote: { path: { execution_id: string }; query: Record<string, never>; body: AddNoteRequest; answer: OperationResult }
   /** Get the values that the operations of an execution gave */

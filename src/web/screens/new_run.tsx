@@ -7,7 +7,7 @@ import { variableLabel } from '../forms.ts'
 import { Choice, Empty, Text, useAnswer } from '../parts.tsx'
 import { bench, movesNothingReal, route, state } from '../store.tsx'
 import { clockTime } from '../words.ts'
-import { type Again, againFrom, type Wish } from './new_run_again.tsx'
+import { type Again, againFrom, noOrder, type Wish } from './new_run_again.tsx'
 import { Begin } from './new_run_begin.tsx'
 import { WorkflowFiles } from './workflow_files.tsx'
 import { WorkflowLanes } from './workflow_lanes.tsx'
@@ -17,7 +17,7 @@ export function NewRunScreen() {
   const workflows = useSignal<PutWorkflowResponse[] | undefined>(undefined)
   const again = useSignal<Again | undefined>(undefined)
   const mode = movesNothingReal.value ? 'LIVE' : 'DEVICE_SIM'
-  const wish = useSignal<Wish>({ workflow: '', mode, groups: '1', variables: {}, tags: '' })
+  const wish = useSignal<Wish>({ workflow: '', mode, groups: '1', variables: {}, tags: '', ...noOrder })
   const read = async () => {
     const found = (await bench.value?.call('listWorkflows').catch(() => undefined))?.workflows
     if (!found) return
@@ -54,6 +54,7 @@ export function NewRunScreen() {
       <Begin wish={wish.value} topology={workflow?.topology}>
         {workflow && <Picture key={workflow.hash} name={workflow.name} />}
         <Values workflow={workflow} wish={wish} />
+        <Order wish={wish} />
       </Begin>
       <WorkflowFiles workflow={workflow} onChanged={read} />
     </section>
@@ -98,6 +99,43 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
         />
       </div>
     </div>
+  )
+}
+
+const orders = { on: 'plan it ahead (usual)', off: 'decide step by step' }
+const objectives = {
+  '': 'what the workflow says (usual: the whole run)',
+  makespan: 'the whole run',
+  flow_time: 'the time of each labware on the bench',
+  open_time: 'the waits between the steps of a labware',
+}
+/** In which order the labware is served. */
+function Order({ wish }: Pick<WishProps, 'wish'>) {
+  const { plan, priority, objective } = wish.value
+  const set = (change: Partial<Wish>) => {
+    wish.value = { ...wish.value, ...change }
+  }
+  return (
+    <details class="changes">
+      <summary>Order of the labware</summary>
+      <div class="fields">
+        <Choice label="Order" value={plan} onChange={(chosen) => set({ plan: chosen as Wish['plan'] })} choices={orders} />
+        <Choice label="Make short" value={objective} onChange={(chosen) => set({ objective: chosen })} choices={objectives} />
+        <div class="field">
+          <label for="new-priority">Priority over other runs</label>
+          <input
+            id="new-priority"
+            class="short"
+            type="number"
+            min="-9"
+            max="9"
+            value={priority}
+            onInput={(event) => set({ priority: event.currentTarget.value })}
+          />
+          <small>From -9 to 9; the run with the higher number goes first.</small>
+        </div>
+      </div>
+    </details>
   )
 }
 

@@ -13,12 +13,20 @@ export type Wish = {
   groups: string
   variables: Record<string, Typed>
   tags: string
+  /** `off`: the bench decides step by step. */
+  plan: 'on' | 'off'
+  priority: string
+  /** Empty: as the workflow says. */
+  objective: string
   plates?: SubmissionRequest['groups'] | undefined
 }
+/** The order of the labware is planned, as is usual. */
+export const noOrder = { plan: 'on', priority: '0', objective: '' } as const
+
 /** `at`: when the earlier run was submitted, Unix time, s. */
 export type Again = { wish: Wish; at: number; hasPlates: boolean }
 
-export function requestOf({ workflow, mode, groups, variables, tags, plates }: Wish): SubmissionRequest {
+export function requestOf({ workflow, mode, groups, variables, tags, plan, priority, objective, plates }: Wish): SubmissionRequest {
   const filled = Object.entries(variables).filter(([, { text }]) => text !== '')
   const count = Number(groups)
   const numbered = Array.from({ length: count }, (_, i) => ({ group_id: `group-${i + 1}` }))
@@ -29,6 +37,9 @@ export function requestOf({ workflow, mode, groups, variables, tags, plates }: W
     ...(plates?.length === count ? { groups: plates } : count > 1 && { groups: numbered }),
     variables: Object.fromEntries(filled.map(([name, { text, type }]) => [name, variableValue(text, type)])),
     ...(words.length > 0 && { tags: words }),
+    ...(plan === 'off' && { plan }),
+    ...(Number(priority) !== 0 && { priority: Number(priority) }),
+    ...(objective !== '' && { objective: objective as NonNullable<SubmissionRequest['objective']> }),
   }
 }
 
@@ -44,7 +55,8 @@ export async function againFrom(execution_id: string, workflows: readonly PutWor
     run.run_mode === 'PURE_SIM'
       ? undefined
       : await bench.value?.call('getRecord', { path, query: { kind: 'submission' } }).catch(() => undefined)
-  const plates = (found?.rows[0]?.['groups'] ?? submission.group_ids.map((group_id) => ({ group_id }))) as Wish['plates'] & object
+  const { groups: recorded, plan, priority = 0, objective = '' } = found?.rows[0] ?? {}
+  const plates = (recorded ?? submission.group_ids.map((group_id) => ({ group_id }))) as Wish['plates'] & object
   const variables = Object.entries(submission.variables).map(([name, value]): [string, Typed] => [
     name,
     { text: typeof value === 'string' ? value : JSON.stringify(value), type: workflow.variables[name]?.type },
@@ -58,6 +70,7 @@ export async function againFrom(execution_id: string, workflows: readonly PutWor
       groups: String(Math.max(1, plates.length)),
       variables: Object.fromEntries(variables),
       tags: (submission.tags ?? []).join(', '),
+      ...{ plan: plan === 'off' ? 'off' : 'on', priority: String(priority), objective: String(objective) },
       plates: plates.length ? plates : undefined,
     },
   }

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { SimulateResponse } from '../../clients/ts/benchd.ts'
+import { planWords } from '../../clients/ts/plan_words.ts'
 import { Gantt } from '../gantt.tsx'
 import { scaleEnd } from '../gantt_layout.ts'
 import { asked } from '../operations.tsx'
@@ -161,6 +162,7 @@ function Forecast({
   devices,
   moves,
   actions,
+  plan,
 }: SimulateResponse & { scale: number }) {
   const { word, tone } = verdicts[verdict]
   const lanes = [...planOf(gantt, scale)].map(([thread, plan]) => ({ thread, plan, bars: [] }))
@@ -171,6 +173,7 @@ function Forecast({
       <p class={`state ${tone}`} role="status">
         <strong>{word}</strong> It takes {forecastWords(makespan_s, scale)}, with {actions} actions and {moves} moves.
       </p>
+      {plan && <p>{sentence(planWords({ verdict, makespan_s, plan }, duration))}</p>}
       {refusal && <p class="fault long">{sentence(refusal)}</p>}
       {conflict && <p class="fault long">{sentence(conflict)}</p>}
       {waiting.map(({ thread_id, thread_name, because }) => (

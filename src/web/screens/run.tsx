@@ -4,6 +4,7 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { type ExecutionSummary, type GetForecastResponse, modeWords, type TimelineRow } from '../../clients/ts/benchd.ts'
+import { planWords } from '../../clients/ts/plan_words.ts'
 import { Gantt } from '../gantt.tsx'
 import { type Bar, scaleEnd } from '../gantt_layout.ts'
 import { Act, Empty, useAnswer } from '../parts.tsx'
@@ -82,6 +83,7 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
       <Head run={run} lanes={lanes} took_s={took_s} />
       {run.reason && <p class="fault long">{sentence(run.reason)}</p>}
       {run.still_heating && <p class="fault long">At its end:{stillHeating(run)}</p>}
+      <PlanFigures forecast={forecast.value} />
       <Chart {...{ run, lanes, took_s, record: record.value }} onOpen={(thread, id) => (opened.value = { thread, id })} />
       {isOpen && <Threads execution_id={execution_id} />}
       {!isOpen && (
@@ -103,6 +105,13 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
       <OpenedStep {...{ run, lanes, rows, took_s, record: record.value }} opened={opened.value} onOpen={(next) => (opened.value = next)} />
     </section>
   )
+}
+
+/** The plan beside dispatch alone and the bound, in real time like the chart. */
+function PlanFigures({ forecast }: { forecast: GetForecastResponse | undefined }) {
+  const { plan, verdict, makespan_s } = forecast ?? {}
+  if (!plan || !verdict || makespan_s === undefined) return null
+  return <p class="hint">{sentence(planWords({ verdict, makespan_s, plan }, (seconds) => duration(seconds / timeScale.value)))}</p>
 }
 
 /** The plan of a run that waits for somebody, or fails, does not go to the end of the run. */

@@ -3,6 +3,7 @@
 import { useComputed } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { ListBlockersResponse, Thread } from '../../clients/ts/benchd.ts'
+import { waitsOfPlan } from '../../clients/ts/plan_words.ts'
 import { initializing } from '../needs.ts'
 import { Act, Decisions, useAnswer } from '../parts.tsx'
 import { ask, ends, ifState, now, state, ticks } from '../store.tsx'
@@ -62,6 +63,7 @@ function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; b
   const isOnBench = status === 'EXECUTING_ACTION' && isLive
   // Needs you shows the error.
   const isHeld = pause_reason === 'error'
+  const planned = blockers.flatMap(({ message }) => waitsOfPlan(message))
   const where = held_by ? `held by ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
   return (
     <li>
@@ -73,6 +75,11 @@ function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; b
           {where}
           {waiting && !isHeld && `; waits: ${onPage(waiting.what)}, for ${duration(now.value / 1000 - waiting.since)}`}
         </small>
+        {planned.map((wait) => (
+          <small key={wait} class="long">
+            {sentence(wait)}
+          </small>
+        ))}
         {blockers
           .filter(({ kind }) => kind !== 'waiting')
           .map(({ message, remedy }) => (

@@ -334,7 +334,7 @@ const shared = {
   values: described(v.optional(byName(Value)), 'The values that actions save and conditions compare'),
   objective: described(
     v.optional(Objective),
-    'What the plan makes short: the whole run (makespan, the default), the time of each labware (flow_time), or its waits (open_time)',
+    'The time that the plan makes short: of the whole run (makespan, the default), of each labware (flow_time), or of its waits (open_time)',
   ),
   overtaking: described(
     v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),

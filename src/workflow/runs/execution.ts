@@ -76,6 +76,8 @@ export class Execution implements RunPorts {
   readonly timeline: Timeline
   readonly phase: Status<Phase>
   ended_at: number | null = null
+  /** The seconds by which the plan shortens the run, as its forecast says; null if it says none, undefined while nobody has read it. */
+  plan_saves_s: number | null | undefined
   /** `isAbortArmed`: somebody has called for the end of the run, and has not confirmed it yet. */
   paused: { at: number; reason: 'manual' | 'system'; isAbortArmed?: boolean } | null = null
   reason: string | null = null

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
-import { inSeconds } from '../../kit/seconds.ts'
+import { clock, inSeconds } from '../../kit/seconds.ts'
 import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
 import { uncertainty } from '../state/move.ts'
@@ -261,7 +261,10 @@ function remedyFor(inTheWay: readonly Obstacle[], execution: RunPorts): string {
 /** Describes an obstacle in a sentence. */
 export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: RunPorts): string {
   const holder = nameOf(thread_id, execution)
+  const thread = thread_id === null ? undefined : execution.find(thread_id)
   const labware = (labware_id !== null && execution.environment.labware.get(labware_id)?.name) || labware_id
+  const goer = (thread && calledBy(thread, execution)) ?? holder
+  const saved = execution.plan_saves_s ? `: saves ${clock(execution.plan_saves_s)}` : ''
   const mover = thread_id === null ? ', and no thread moves it' : ` (${holder})`
   const sentences: Record<Obstacle['reason'], string> = {
     held: `${wanted} is held by ${holder}`,
@@ -273,8 +276,8 @@ export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, exec
         : `the way leads through ${wanted}, where ${labware} stands${mover}`,
     unsafe: `${wanted} is free, but ${holder} could then never go on`,
     unreachable: `there is no way to ${wanted}`,
-    planned:
-      thread_id === null ? `the plan sends the labware elsewhere than to ${wanted}` : `the plan lets ${holder} go to ${wanted} first`,
+    planned: `it waits because the plan ${thread_id === null ? `sends it elsewhere than to ${wanted}` : `lets ${goer} go to ${wanted} first`}${saved}`,
+    early: `it waits because the plan lets it go to ${wanted} later, so that the step after that begins in time`,
     booked: `${wanted} is booked for ${holder}`,
     at_work: `the way to ${wanted} begins or ends in a device that is at work for ${holder}: no arm reaches in before that has ended`,
     reached_into: `an arm reaches into ${wanted} for ${holder}, or is about to`,

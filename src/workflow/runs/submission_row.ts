@@ -16,11 +16,14 @@ export function addSubmissionRow(
   const { on: _, ...workflow_document } = document
   const names = Object.keys(document.variables)
   const variables = Object.fromEntries(names.map((variable) => [variable, execution.variable(variable, submission_id) ?? null]))
-  const { operator_id, groups, run_mode, project = null, tags = [], notes = null } = request
+  const { operator_id, groups, run_mode, project = null, tags = [], notes = null, plan, objective, priority } = request
   record.add({
     ...{ kind: 'submission', at: submitted_at, submission_id, ...author, operator_id, project, tags, notes },
     ...{ zone: Intl.DateTimeFormat().resolvedOptions().timeZone, benchd: packageVersion() },
     ...{ run_mode, groups, variables, workflow: name, workflow_hash: hash, topology: topology.name },
+    ...(plan && { plan }),
+    ...(objective && { objective }),
+    ...(priority !== undefined && { priority }),
     ...(submissions.length === 1 && { workflow_document, topology_document: topology.document }),
   })
 }

@@ -81,6 +81,7 @@ export type Obstacle = {
     | 'booked'
     | 'window'
     | 'planned'
+    | 'early'
     | 'at_work'
     | 'reached_into'
     | 'may_move'

@@ -141,3 +141,27 @@ test('whoever hurries goes before those who asked first, and what waits in its w
   scheduler.arrive('b', 'p1')
   t.same(log, ['b is parked at p1', 'a gets d2'])
 })
+
+test('a wait for the order of the plan is told from a wait for its time', async (t) => {
+  const visit = { isBuffer: false, ready_ms: 0, start_ms: 50_000, isTimed: false }
+  const [ofA, ofB] = [
+    { ...visit, thread_id: 'a', place: 'd1' },
+    { ...visit, thread_id: 'b', place: 'd1' },
+  ]
+  for (const [visits, obstacle] of [
+    [[ofB, ofA], { reason: 'planned', thread_id: 'b' }],
+    [[{ ...ofA, place: 'd3' }], { reason: 'planned', thread_id: null }],
+    [[{ ...ofA, isTimed: true }], { reason: 'early', thread_id: null }],
+  ] as const) {
+    const { clock, scheduler, log, request } = bench()
+    scheduler.put('a', 'stack-1', 'a')
+    scheduler.put('b', 'stack-2', 'b')
+    scheduler.put('c', 'd3', 'c')
+    scheduler.follow(visits)
+    const asked = request('a', 'd1', { candidates: [{ device: 'd1' }, { device: 'd3' }] })
+    const [ofD1] = asked.explain()
+    t.same(ofD1, { wanted: 'd1', labware_id: null, ...obstacle })
+    await clock.advance(50_000)
+    t.same(log, obstacle.reason === 'early' ? ['a gets d1'] : [], 'time alone ends the wait for time')
+  }
+})

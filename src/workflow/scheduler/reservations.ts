@@ -14,7 +14,7 @@ export type Ahead = { clock: Clock; hops: Hops }
 type Reservation = { claimant: Claimant; sites: DeviceSites; from: number; until: number }
 
 /** An obstacle to the grant of a free resource. `at` is the time at which it ends if nothing else changes. */
-type Barred = { reason: 'booked' | 'window' | 'planned'; wanted: string; by: Claimant | null; at: number }
+type Barred = { reason: 'booked' | 'window' | 'planned' | 'early'; wanted: string; by: Claimant | null; at: number }
 
 /** The device of the labware before a reserved use, and the time when it can leave. */
 type Before = { sites: DeviceSites; end: number; isKnown: boolean }
@@ -64,7 +64,8 @@ export class Reservations {
   #plannedOtherwise(resource: Resource, verdict: Verdict): Barred {
     const wanted = resource instanceof DeviceSites ? resource.name : resource.positions[0]!.name
     const by = (verdict.kind === 'later' && this.#occupancy.claimants.get(verdict.by)) || null
-    return { reason: 'planned', wanted, by, at: verdict.kind === 'early' ? verdict.at : Number.POSITIVE_INFINITY }
+    if (verdict.kind === 'early') return { reason: 'early', wanted, by: null, at: verdict.at }
+    return { reason: 'planned', wanted, by, at: Number.POSITIVE_INFINITY }
   }
 
   /** Whether the claimant must go now to meet its present deadline, even if it then misses a later window. */

@@ -67,7 +67,7 @@ export const SubmissionRequest = v.strictObject({
       'off: the bench decides step by step, by the rule alone, while this run is open. By default it plans the order of all labware ahead',
     ),
   ),
-  objective: v.optional(described(Objective, 'What the plan makes short, in place of what the workflow says')),
+  objective: v.optional(described(Objective, 'The time that the plan makes short, in place of that of the workflow')),
   priority: v.optional(
     described(
       v.pipe(v.number(), v.integer(), v.minValue(-9), v.maxValue(9)),

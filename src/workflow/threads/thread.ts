@@ -54,6 +54,8 @@ export interface RunPorts extends Publisher {
   }
   /** Whether its threads may be planned together. */
   readonly isPlanned: boolean
+  /** The seconds by which the plan shortens the run, as far as they are known. */
+  readonly plan_saves_s: number | null | undefined
   /** Returns the request of a submission of this run. */
   requestOf(submission_id: string): SubmissionRequest | undefined
   /** Called with each plan that the bench follows. */

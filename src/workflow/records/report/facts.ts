@@ -70,6 +70,8 @@ export class ReportFacts {
   emitted = 0
   readonly files: Row[] = []
   readonly notes: Row[] = []
+  /** The plans that the bench followed. */
+  readonly plans: Row[] = []
   /** Keyed by device and name. */
   readonly series = new Map<string, Series>()
   /** The samples of all series. */
@@ -109,6 +111,7 @@ export class ReportFacts {
     incident: (row) => this.#deviates(row, `Incident ${wordsOf(row.category)}`.trim(), wordsOf(row.message)),
     window_missed: (row) => this.#deviates(row, 'Window missed', windowWords(row)),
     wait: (row) => this.#waited(row),
+    plan: ({ reason, makespan_s, bound_s }) => this.#keep('plans', this.plans, { reason, makespan_s, bound_s }, most.steps),
     values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords(row)),
     rows_left_out: (row) => this.#deviates(row, 'Rows left out', leftOutWords(row)),
     gap: (row) => this.#deviates(row, 'Gap in the record', 'Rows before this time are missing.'),

@@ -2,6 +2,7 @@
 
 import { authorText } from '../../../kit/author.ts'
 import { modeText } from '../../state/modes.ts'
+import { planStory } from '../plan_story.ts'
 import { membersOf, textOr, wordsOf } from './facts.ts'
 import { type Cell, html, type Markup, shortened, tableOf } from './markup.ts'
 import { spanWords } from './time.ts'
@@ -37,7 +38,8 @@ function counted(count: number, one: string, many = `${one}s`): string {
 }
 
 function factList(told: Told): Markup {
-  const { execution, facts, time, from, until, version, made_at } = told
+  const { execution, facts, time, from, until, version, made_at, foretold_s } = told
+  const isOver = execution.ended_at !== null
   const of = (name: string) => [...new Set(facts.submissions.flatMap((row) => textOr(row[name]) ?? []))].join(', ')
   const tags = [...new Set(facts.submissions.flatMap(({ tags }) => (Array.isArray(tags) ? tags.map(wordsOf) : [])))].join(', ')
   const rows: [string, string][] = [
@@ -47,6 +49,7 @@ function factList(told: Told): Markup {
     ['Mode', modeText(execution.run_mode)],
     ['Began', time.words(execution.started_at)],
     ['Ended', execution.ended_at === null ? 'not yet' : time.words(execution.ended_at)],
+    ['Plan', planStory(facts.plans, { foretold_s, took_s: until - execution.started_at, isOver })],
     ['Time zone', time.name(from, until)],
     ['Submitted by', [...new Set(facts.submissions.map(({ by, operator }) => authorText(by, operator)))].filter(Boolean).join('; ')],
     ['Operator', of('operator_id')],

@@ -93,6 +93,22 @@ test('a reader learns which plate was where when, at which temperature, what wen
   for (const role of ['Performed by', 'Reviewed by', 'Approved by']) t.match(under(report, 'Signatures'), role)
 })
 
+test('the head says what was foretold, planned and made anew; a run without a plan has no such line', async (t) => {
+  t.notMatch(await reportOf(t, rowsOfRun(1)), '<dt>Plan</dt>')
+  const plan = (reason: string) => ({ kind: 'plan', at: began + 1, reason, makespan_s: 600, bound_s: 580, states: 40 })
+  const report = await reportOf(t, [...rowsOfRun(1), plan('came'), plan('held')])
+  t.match(
+    report,
+    /<dt>Plan<\/dt><dd>planned 10:00, cannot be under 9:40 \(bound\), made anew once \(labware was held or went on\), took 11:40<\/dd>/,
+  )
+  const path = `${t.testdir({ 'forecast.json': JSON.stringify({ made_at: began, makespan_s: 615 }) })}/record.jsonl`
+  writeFileSync(path, recordText([...rowsOfRun(1), plan('came')]))
+  const its = await told({ path, execution: executionOf, threads: [], version: '9.9.9', made_at: began })
+  let text = ''
+  for await (const piece of piecesOf(its)) text += Buffer.from(piece).toString()
+  t.match(text, /<dt>Plan<\/dt><dd>foretold 10:15, planned 10:00,/)
+})
+
 test('the timeline and the temperatures are pictures with names, a legend and the target', async (t) => {
   const report = await reportOf(t, rowsOfRun(45))
   t.match(report, /aria-label="Timeline of labware 1 to 30 of 45"/)
