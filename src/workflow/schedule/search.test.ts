@@ -21,6 +21,7 @@ const shapes: Record<string, Omit<ProblemShape, 'seed'>> = {
   'labware in the middle of its journey': { jobs: 6, devices: 5, parks: 2, arms: 2, isUnderWay: true, storages: true, ownPads: true },
   windows: { jobs: 5, devices: 4, parks: 1, arms: 1, windows: true, ownPads: true },
   'two of each kind': { jobs: 6, devices: 4, parks: 2, arms: 1, kinds: true, ownPads: true },
+  'two of each kind with windows': { jobs: 6, devices: 4, parks: 2, arms: 2, kinds: true, windows: true, ownPads: true },
 }
 
 for (const [name, shape] of Object.entries(shapes)) {
