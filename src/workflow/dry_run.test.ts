@@ -61,7 +61,6 @@ test('what completes is told with its time, its moves, and how busy each device 
       { thread_name: 'plate-0', kind: 'action', name: 'spin', device: 'spinner', from_s: 124, to_s: 184 },
       { thread_name: 'plate-0', kind: 'move', name: 'spinner → bin', device: 'arm', from_s: 184, to_s: 196 },
     ],
-    plan: null,
     dropped: 0,
     plan: null,
   })

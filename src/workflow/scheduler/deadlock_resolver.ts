@@ -1,6 +1,7 @@
 // Finds deadlocks, and resolves each by parking one labware (the victim), or by an unsafe grant where nothing else moves.
 
 import { SmallSet } from '../../kit/small_set.ts'
+import type { Advice } from './advice.ts'
 import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import type { Decision } from './decision_log.ts'
 import { Idlers, wanting } from './idlers.ts'
@@ -42,6 +43,7 @@ export class DeadlockResolver {
       parking,
       reservations,
       avoidance,
+      advice,
       isHeld,
       onDecision,
     }: {
@@ -50,6 +52,7 @@ export class DeadlockResolver {
       parking: Parking
       reservations: Reservations
       avoidance: DeadlockAvoidance
+      advice: Advice
       isHeld: (claimant: Claimant) => boolean
       onDecision: OnDecision | undefined
     },
@@ -60,7 +63,7 @@ export class DeadlockResolver {
     this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
     this.#parking = parking
     this.#avoidance = avoidance
-    this.#idlers = new Idlers(parking)
+    this.#idlers = new Idlers(parking, advice)
     this.#onDecision = onDecision
   }
 

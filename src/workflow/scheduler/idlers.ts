@@ -1,16 +1,19 @@
 // Parks idle labware that is in the way: it waits for nothing, so that no cycle contains it.
 
+import type { Advice } from './advice.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Parking } from './parking.ts'
 import type { Ranked } from './ranked_queue.ts'
 
 export class Idlers {
   readonly #parking: Parking
+  readonly #advice: Advice
   /** The tickets that idle claimants keep from a nest while there is no position to park them. */
   readonly #blocked = new Set<Ticket>()
 
-  constructor(parking: Parking) {
+  constructor(parking: Parking, advice: Advice) {
     this.#parking = parking
+    this.#advice = advice
   }
 
   /** Parks idle claimants in the way of this one; if it is idle itself, those in the way of all that want its place. Returns whether there was one. */
@@ -48,7 +51,7 @@ export class Idlers {
       if (
         reason === 'occupied' &&
         by?.ticket &&
-        (by.ticket.isIdle || claimant.hurries) &&
+        (by.ticket.isIdle || (claimant.hurries && !this.#advice.has(claimant.thread_id))) &&
         this.#parking.canPark(by.ticket) &&
         !placement?.routeGrant
       )

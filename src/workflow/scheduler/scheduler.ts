@@ -79,6 +79,7 @@ export class Scheduler {
       parking,
       reservations: this.#reservations,
       avoidance,
+      advice: this.advice,
       isHeld: this.#isHeld,
       onDecision,
     })
