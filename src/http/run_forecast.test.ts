@@ -65,23 +65,23 @@ test('a forecast has the plan, a forecast of an earlier version has none, and wh
   const path = `/api/executions/${execution_id}`
   const execution = bench.runs.runtime.runs.get(execution_id)!
   t.match(await ask('GET', `${path}/why`), { status: 200 })
-  t.equal(execution.plan_saves_s, undefined, 'nobody has asked for the forecast')
+  t.equal(execution.planning.saves_s, undefined, 'nobody has asked for the forecast')
   const { body: forecast } = await ask('GET', `${path}/forecast`)
   t.match(forecast, { plan: null })
-  t.equal(execution.plan_saves_s, null)
+  t.equal(execution.planning.saves_s, null)
   const file = `${bench.hub.states.folder}/${execution_id}/forecast.json`
   const { plan: _, ...earlier } = forecast as Record<string, unknown>
   writeFileSync(file, JSON.stringify(earlier))
   t.same((await ask('GET', `${path}/forecast`)).body, earlier)
   const plan = { planned_s: 100, dispatch_s: 500, bound_s: 90 }
   writeFileSync(file, JSON.stringify({ ...earlier, verdict: 'waits', plan }))
-  execution.plan_saves_s = undefined
+  execution.planning.saves_s = undefined
   t.match(await ask('GET', `${path}/why`), { status: 200 })
-  t.equal(execution.plan_saves_s, 400)
+  t.equal(execution.planning.saves_s, 400)
   t.match((await ask('GET', `${path}/forecast`)).body, { plan })
   writeFileSync(file, JSON.stringify({ ...earlier, verdict: 'completes', makespan_s: 500, plan }))
   await ask('GET', `${path}/forecast`)
-  t.equal(execution.plan_saves_s, null, 'a plan that saves nothing in the dry run saves nothing')
+  t.equal(execution.planning.saves_s, null, 'a plan that saves nothing in the dry run saves nothing')
   const recorded = await ask('GET', `${path}/record?kind=submission`)
   t.match(recorded.body, { rows: [{ plan: 'off', priority: 3, objective: 'flow_time' }] })
   execution.abort('the test is over')

@@ -69,12 +69,12 @@ async function forecastOf(runtime: Runtime, { execution, path, execution_id }: W
 
 /** Has an open run know by how much its plan shortens it, if it has a kept forecast. A forecast that cannot be read says nothing. */
 export async function readSaving(execution: Execution, path: string | undefined): Promise<void> {
-  if (execution.plan_saves_s !== undefined || path === undefined) return
+  if (execution.planning.saves_s !== undefined || path === undefined) return
   const kept = await keptForecast(path).catch(() => undefined)
   if (v.is(Forecast, kept)) noteSaving(execution, kept)
 }
 
 function noteSaving(execution: Execution, { plan, verdict, makespan_s }: v.InferOutput<typeof Forecast>): void {
   const saves_s = plan ? (plan.dispatch_s ?? 0) - (verdict === 'completes' ? makespan_s : plan.planned_s) : 0
-  execution.plan_saves_s = saves_s >= 0.5 ? saves_s : null
+  execution.planning.saves_s = saves_s >= 0.5 ? saves_s : null
 }

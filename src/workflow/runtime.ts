@@ -35,7 +35,6 @@ import type { TaskAnswer } from './threads/move/carry_task.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
-/** `by` is the name of the key of the caller. */
 type Forced = { force?: boolean | undefined; author?: Author | undefined }
 
 export class Runtime {
@@ -286,15 +285,15 @@ export class Runtime {
 
   /** Simulates the first submission of an open run, as if none of its labware stood on the bench. Rejects with `overloaded`. */
   async forecast({ workflow, submissions, threads, environment: { mode } }: Execution): Promise<DryRun> {
-    const { request } = submissions[0]!
     const own = new Set([...threads.values()].map(({ labware }) => labware.labware_id))
-    return { ...(await this.#tryOut(workflow, request, mode, own)), refusal: null }
+    return { ...(await this.#tryOut(workflow, submissions[0]!.request, mode, own)), refusal: null }
   }
 
   async #tryOut(workflow: Workflow, request: SubmissionRequest, mode: RunMode, gone?: ReadonlySet<string>): Promise<Outcome> {
     const conditions = await this.environments.conditions(workflow.topology, mode)
-    const begin = () => this.environments.rehearsal(workflow.topology, mode, conditions, gone)
-    return this.#admission.dryRun(workflow, request, (began) => compared({ workflow, request, began }, begin))
+    return this.#admission.dryRun(workflow, request, (began) =>
+      compared({ workflow, request, began }, () => this.environments.rehearsal(workflow.topology, mode, conditions, gone)),
+    )
   }
 
   /** Deletes a run that has ended from memory, and its events from the log. Rejects with `conflict` while the run is open. */

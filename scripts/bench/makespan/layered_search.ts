@@ -13,7 +13,7 @@ export type Found = { readonly makespan_s: number; readonly bound_s: number; rea
 export type Limits = {
   /** Whether a plate may wait at its own pad once it has left that. */
   readonly ownPads: boolean
-  /** So many states of a layer are looked at. */
+  /** The number of states of a layer that are looked at. */
   readonly width: number
   /** Only what is shorter is looked for. */
   readonly best_s: number

@@ -24,7 +24,7 @@ export type Shop = {
   readonly units: readonly number[]
   readonly parks: number
   readonly carriers: number
-  /** So many of the carriers are people. */
+  /** The number of carriers that are people. */
   readonly people: number
   readonly hop_s: number
   /** Whether the plates are groups of one thread, and end at whichever pad is free. Otherwise each ends at its own pad. */

@@ -109,7 +109,7 @@ const objectives = {
   flow_time: 'the time of each labware on the bench',
   open_time: 'the waits between the steps of a labware',
 }
-/** In which order the labware is served. */
+/** The order in which the labware is served. */
 function Order({ wish }: Pick<WishProps, 'wish'>) {
   const { plan, priority, objective } = wish.value
   const set = (change: Partial<Wish>) => {

@@ -1,4 +1,4 @@
-// What became of the plan of a run: foretold, planned, made anew, and how long the run took.
+// The story of the plan of a run: foretold, planned, made anew, and how long the run took.
 
 import { clock } from '../../kit/seconds.ts'
 

@@ -1,4 +1,4 @@
-// What the runs of one bench have left to do, as a problem for the search for a plan.
+// The rest of all runs of one bench, as a problem for the search for a plan.
 
 import type { Graph } from '../plans/graph.ts'
 import type { Hops } from '../plans/timing.ts'
@@ -10,7 +10,7 @@ import type { LabwareThread } from '../threads/thread.ts'
 import type { PlanWishes } from './plan_wishes.ts'
 
 /** The bench on which a problem is posed. */
-export type PlannedBench = { readonly scheduler: Scheduler; readonly hops: Hops /** In ms. */; now(): number }
+export type PlannedBench = { readonly scheduler: Scheduler; readonly hops: Hops /** Returns the time in ms. */; now(): number }
 
 /**
  * Returns the problem; undefined if it cannot be foretold, because the journey of a thread depends on other threads. Labware that stands until a person acts

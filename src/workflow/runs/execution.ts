@@ -7,7 +7,6 @@ import { Entry, RunState } from '../state/entry.ts'
 import type { ExecutionState, SubmissionState } from '../state/run.ts'
 import { RunRecord } from '../state/run_record.ts'
 import { type Phase, phaseTransitions, Status, type WorkflowStatus } from '../state/statuses.ts'
-import type { SubmissionRequest } from '../state/submission_request.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import { Channels } from '../threads/channels.ts'
@@ -17,7 +16,7 @@ import { MotionGate } from '../threads/move/motion_gate.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { SavedValues } from '../threads/saved_values.ts'
 import { Slots } from '../threads/slots.ts'
-import type { LabwareThread, MadePlan, RunPorts } from '../threads/thread.ts'
+import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
 import { UsedDevices } from '../threads/used_devices.ts'
 import { stillHeating } from './devices_of_run.ts'
@@ -25,8 +24,9 @@ import { Groups } from './groups.ts'
 import { Inserts } from './inserts.ts'
 import { LabwarePositions } from './labware_positions.ts'
 import type { Operator } from './operator.ts'
+import { PlannedRun } from './planned_run.ts'
 import { type EventOutlets, RunPublisher } from './run_publisher.ts'
-import { endedRow, planRow, workflowStatus } from './run_rows.ts'
+import { endedRow, workflowStatus } from './run_rows.ts'
 import { Stall } from './stall.ts'
 import { itemAhead } from './step_names.ts'
 import { Submission } from './submission.ts'
@@ -61,6 +61,7 @@ export class Execution implements RunPorts {
   /** The state of the run that survives a restart. */
   readonly state = new RunState()
   readonly record = new RunRecord(this.state)
+  readonly planning = new PlannedRun(this)
   readonly used: UsedDevices
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
@@ -76,8 +77,6 @@ export class Execution implements RunPorts {
   readonly timeline: Timeline
   readonly phase: Status<Phase>
   ended_at: number | null = null
-  /** The seconds by which the plan shortens the run, as its forecast says; null if it says none, undefined while nobody has read it. */
-  plan_saves_s: number | null | undefined
   /** `isAbortArmed`: somebody has called for the end of the run, and has not confirmed it yet. */
   paused: { at: number; reason: 'manual' | 'system'; isAbortArmed?: boolean } | null = null
   reason: string | null = null
@@ -131,19 +130,6 @@ export class Execution implements RunPorts {
   /** Whether the run began with JOIN_EXISTING. All its submissions then share the labware that may be batched. */
   get isJoinable(): boolean {
     return this.#entry.state.is_joinable
-  }
-
-  requestOf(submission_id: string): SubmissionRequest | undefined {
-    return this.submissions.find((submission) => submission.submission_id === submission_id)?.request
-  }
-
-  planned(plan: MadePlan): void {
-    this.record.add(planRow(plan, this.now()))
-  }
-
-  /** Whether no submission asks for dispatch by the rule alone. */
-  get isPlanned(): boolean {
-    return this.submissions.every(({ request }) => request.plan !== 'off')
   }
 
   /** Unix time, s. */
@@ -259,7 +245,7 @@ export class Execution implements RunPorts {
 
   /** Returns the value that the submission gives, else that of another submission of this run, else the default, else undefined. Throws `invalid` for an unknown variable. */
   variable(name: string, submission_id: string): unknown {
-    for (const request of [this.requestOf(submission_id), ...this.submissions.map(({ request }) => request)])
+    for (const request of [this.planning.requestOf(submission_id), ...this.submissions.map(({ request }) => request)])
       if (request && name in request.variables) return request.variables[name]
     const { variables } = this.workflow.document
     if (!Object.hasOwn(variables, name)) throw new LabError('invalid', `workflow ${this.workflow.name} has no variable ${name}`)

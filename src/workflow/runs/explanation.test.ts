@@ -226,14 +226,14 @@ test('a thread that waits because of the plan says so, and what the plan saves w
   const first = [...execution.threads.values()].find(({ name }) => name === 'first')!
   const planned = { reason: 'planned', wanted: 'mixer', thread_id: first.thread_id, labware_id: null } as const
   t.equal(worded(planned, execution), 'it waits because the plan lets first go to mixer first')
-  execution.plan_saves_s = 400
+  execution.planning.saves_s = 400
   t.equal(worded(planned, execution), 'it waits because the plan lets first go to mixer first: saves 6:40')
   t.equal(worded({ ...planned, thread_id: null }, execution), 'it waits because the plan sends it elsewhere than to mixer: saves 6:40')
   t.match(
     worded({ ...planned, reason: 'early', thread_id: null }, execution),
     /^it waits because the plan lets it go to mixer later, so that/,
   )
-  execution.plan_saves_s = null
+  execution.planning.saves_s = null
   t.equal(worded(planned, execution), 'it waits because the plan lets first go to mixer first')
   await end()
 })

@@ -264,7 +264,7 @@ export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, exec
   const thread = thread_id === null ? undefined : execution.find(thread_id)
   const labware = (labware_id !== null && execution.environment.labware.get(labware_id)?.name) || labware_id
   const goer = (thread && calledBy(thread, execution)) ?? holder
-  const saved = execution.plan_saves_s ? `: saves ${clock(execution.plan_saves_s)}` : ''
+  const saved = execution.planning.saves_s ? `: saves ${clock(execution.planning.saves_s)}` : ''
   const mover = thread_id === null ? ', and no thread moves it' : ` (${holder})`
   const sentences: Record<Obstacle['reason'], string> = {
     held: `${wanted} is held by ${holder}`,

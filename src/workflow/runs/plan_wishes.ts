@@ -12,7 +12,7 @@ export function wishesOf(threads: Iterable<LabwareThread>): PlanWishes {
   const overtakings = new Set<number | null>()
   for (const { execution, origin } of threads) {
     const { document } = execution.workflow
-    objectives.add(execution.requestOf(origin.submission_id)?.objective ?? document.objective ?? 'makespan')
+    objectives.add(execution.planning.requestOf(origin.submission_id)?.objective ?? document.objective ?? 'makespan')
     overtakings.add(document.overtaking ?? null)
   }
   const [objective = 'makespan'] = objectives.size === 1 ? objectives : []
@@ -22,5 +22,5 @@ export function wishesOf(threads: Iterable<LabwareThread>): PlanWishes {
 
 /** Returns the priority of the submission of a thread; 0 is usual, and the higher number is more important. */
 export function priorityOf({ execution, origin }: LabwareThread): number {
-  return execution.requestOf(origin.submission_id)?.priority ?? 0
+  return execution.planning.requestOf(origin.submission_id)?.priority ?? 0
 }

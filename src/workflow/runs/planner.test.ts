@@ -32,7 +32,7 @@ const asked = { workflow: 'work' }
 /** Notes the reasons of the plans of a run. */
 function reasonsOf(execution: Execution): string[] {
   const reasons: string[] = []
-  execution.planned = ({ reason }) => void reasons.push(reason)
+  execution.planning.adopted = ({ reason }) => void reasons.push(reason)
   return reasons
 }
 
@@ -68,7 +68,7 @@ test('a plan is noted in the run, and begins anew when the bench was empty', asy
   const { runtime } = testRuntime([bench, document], { search: quick })
   const execution = await begin(runtime, asked)
   let first: unknown
-  execution.planned = (plan) => {
+  execution.planning.adopted = (plan) => {
     first = plan
   }
   await runtime.over(execution)

@@ -114,7 +114,7 @@ export class Planner {
       this.#options.find !== undefined &&
       size > 1 &&
       size <= mostThreads &&
-      [...this.#threads].every(({ execution }) => execution.isPlanned)
+      [...this.#threads].every(({ execution }) => execution.planning.isOn)
     )
   }
 
@@ -150,7 +150,7 @@ export class Planner {
   #adopted({ reason, makespan_s, bound_s, states, visits }: AdoptedPlan): void {
     const plan = { reason, makespan_s, bound_s, states, visits }
     this.first ??= plan
-    for (const execution of new Set([...this.#threads].map(({ execution }) => execution))) execution.planned(plan)
+    for (const execution of new Set([...this.#threads].map(({ execution }) => execution))) execution.planning.adopted(plan)
   }
 
   /** Has a plan made anew if the next visit does not begin in time, or when the bench has gone on by the rule for a while. */

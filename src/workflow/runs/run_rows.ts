@@ -1,19 +1,13 @@
-// Rows that a run itself leaves in its record, and its status on the wire.
+// The row that a run leaves at its end, and its status on the wire.
 
 import type { RecordRow } from '../../events/run_record_file.ts'
 import { Status, statusAlone, type WorkflowStatus, workflowTransitions } from '../state/statuses.ts'
 import type { RunEvents } from '../threads/carrier.ts'
-import type { MadePlan } from '../threads/thread.ts'
 
 type EndedRun = {
   readonly ended_at: number | null
   readonly reason: string | null
   readonly threads: ReadonlyMap<string, { readonly status: { readonly current: string } }>
-}
-
-/** Returns the row of a plan that the bench follows. */
-export function planRow({ reason, makespan_s, bound_s, states }: MadePlan, at: number): RecordRow {
-  return { kind: 'plan', at, reason, makespan_s, bound_s, states }
 }
 
 /** Returns the row of the end of a run, with the number of its threads in each status. */

@@ -1,4 +1,4 @@
-// What a schedule costs, and what it costs at least after a hop. Missed windows count first, then what is to be minimized.
+// The cost of a schedule, and its least cost after a hop. Missed windows count first, then what is to be minimized.
 
 import { type Hop, isAtStart, missed, type States } from './state.ts'
 

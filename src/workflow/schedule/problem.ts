@@ -1,4 +1,4 @@
-// What is left to do on one bench, as numbers: the input of the search for a schedule. It holds no code, so that it can be sent to a worker.
+// The rest of the work on one bench, as numbers: the input of the search for a schedule. It holds no code, so that it can be sent to a worker.
 
 import type { Objective } from '../state/objective.ts'
 

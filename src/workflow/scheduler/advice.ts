@@ -44,7 +44,7 @@ export class Advice {
   readonly #visits = new Map<string, Visit[]>()
   /** For each thread, when its present move was to begin, in ms. */
   readonly #starts = new Map<string, number>()
-  /** What was given since the plan that is being made was begun. */
+  /** The grants since the plan that is being made was begun. */
   #meanwhile: { thread_id: string; place: string }[] | undefined
   /** For each place, the visits that are to come. */
   readonly #order = new Map<string, Visit[]>()

@@ -4,12 +4,14 @@ import type { Clock } from '../../kit/clock.ts'
 import type { StepQueue } from '../../kit/steps.ts'
 import type { Equipment } from '../equipment/equipment.ts'
 import type { Durations } from '../plans/durations.ts'
+import type { MadePlan } from '../schedule/made_plan.ts'
 import type { DecisionLog } from '../scheduler/decision_log.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { SharedSpace } from '../scheduler/shared_space.ts'
 import type { LabwareOnDeck } from '../state/labware.ts'
 import type { RunMode } from '../state/modes.ts'
-import type { LabwareThread, MadePlan } from './thread.ts'
+
+type PlannedThread = { readonly thread_id: string }
 
 export type RunEnvironment = {
   readonly mode: RunMode
@@ -25,9 +27,11 @@ export type RunEnvironment = {
   readonly durations?: Durations | undefined
   /** Plans the threads of the bench together. */
   readonly planner: {
-    join(thread: LabwareThread): void
-    leave(thread: LabwareThread): void
+    join(thread: PlannedThread): void
+    leave(thread: PlannedThread): void
+    /** Whether a plan is being made. */
     readonly isDue: boolean
+    /** The first plan since the bench was empty. */
     readonly first?: MadePlan | undefined
   }
   /** For each transporter whose last pick failed: a setter for whether the labware of that pick may be in the gripper. */

@@ -3,6 +3,7 @@
 import { LabError, messageOf } from '../../errors.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
 import type { ActionPlan, StepList, StepPlan, ThreadPlan } from '../plans/plan.ts'
+import type { MadePlan } from '../schedule/made_plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
 import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import { type FrameState, withInserted } from '../state/frame.ts'
@@ -34,9 +35,6 @@ export interface Confirmation {
   withdraw(): void
 }
 
-/** A plan of the bench: why it was made, when all labware would be done, and when it could be done at the earliest, in seconds from then. */
-export type MadePlan = { reason: string; makespan_s: number; bound_s: number; states: number }
-
 /** The part of a run that its threads use. */
 export interface RunPorts extends Publisher {
   readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null, scope: Scope): void }
@@ -52,14 +50,14 @@ export interface RunPorts extends Publisher {
     listAt(path: string): readonly StepPlan[] | undefined
     opened(thread: LabwareThread): void
   }
-  /** Whether its threads may be planned together. */
-  readonly isPlanned: boolean
-  /** The seconds by which the plan shortens the run, as far as they are known. */
-  readonly plan_saves_s: number | null | undefined
-  /** Returns the request of a submission of this run. */
-  requestOf(submission_id: string): SubmissionRequest | undefined
-  /** Called with each plan that the bench follows. */
-  planned(plan: MadePlan): void
+  /** The wishes of its submissions for the plan of the bench. */
+  readonly planning: {
+    readonly isOn: boolean
+    /** See `PlannedRun`. */
+    readonly saves_s: number | null | undefined
+    requestOf(submission_id: string): SubmissionRequest | undefined
+    adopted(plan: MadePlan): void
+  }
   readonly stall: { blocked(more: 1 | -1): void }
   readonly state: RunState
   readonly paused: { readonly reason: 'manual' | 'system' } | null

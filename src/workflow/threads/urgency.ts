@@ -22,7 +22,7 @@ export function urgencyOf(thread: LabwareThread, action: ActionPlan): number {
   const submission = `${thread.environment.mode} ${origin.submission_id}`
   const urgencies = journeys.get(submission) ?? urgenciesOf(thread)
   journeys.set(submission, urgencies)
-  const priority = thread.execution.requestOf(origin.submission_id)?.priority ?? 0
+  const priority = thread.execution.planning.requestOf(origin.submission_id)?.priority ?? 0
   return (urgencies.get(action.devices.join()) ?? 0) + priority * ofPriority_s
 }
 

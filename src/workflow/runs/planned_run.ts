@@ -1,0 +1,36 @@
+// One run among those that are planned together: what its submissions ask of the plan, and the rows of its plans.
+
+import type { RecordRow } from '../../events/run_record_file.ts'
+import type { MadePlan } from '../schedule/made_plan.ts'
+import type { SubmissionRequest } from '../state/submission_request.ts'
+
+type Run = {
+  readonly submissions: readonly { readonly submission_id: string; readonly request: SubmissionRequest }[]
+  readonly record: { add(row: RecordRow): void }
+  now(): number
+}
+
+export class PlannedRun {
+  readonly #run: Run
+  /** By how many seconds the plan is shorter than dispatch alone, by the forecast; null if it is not, undefined while nobody has asked for the forecast. */
+  saves_s: number | null | undefined
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  /** Whether no submission asks for dispatch by the rule alone. */
+  get isOn(): boolean {
+    return this.#run.submissions.every(({ request }) => request.plan !== 'off')
+  }
+
+  /** Returns the request of a submission of the run. */
+  requestOf(submission_id: string): SubmissionRequest | undefined {
+    return this.#run.submissions.find((submission) => submission.submission_id === submission_id)?.request
+  }
+
+  /** Notes a plan that the bench follows. */
+  adopted({ reason, makespan_s, bound_s, states }: MadePlan): void {
+    this.#run.record.add({ kind: 'plan', at: this.#run.now(), reason, makespan_s, bound_s, states })
+  }
+}
