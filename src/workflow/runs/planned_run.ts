@@ -12,7 +12,7 @@ type Run = {
 
 export class PlannedRun {
   readonly #run: Run
-  /** By how many seconds the plan is shorter than dispatch alone, by the forecast; null if it is not, undefined while nobody has asked for the forecast. */
+  /** The seconds by which the forecast says that the plan shortens the run; null if it says none, undefined while nobody has asked for it. */
   saves_s: number | null | undefined
 
   constructor(run: Run) {
