@@ -1,6 +1,6 @@
 // Writes down what stands on an island of the deck, and where it must go, as the plain configuration that the safe-state check searches.
 
-import { positionOf, resourcesOf } from './greedy_safety.ts'
+import { resourcesOf } from './greedy_safety.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Configuration, Traveller } from './safety_search.ts'
@@ -35,9 +35,8 @@ export class Configurations {
    * knows then what it waits for.
    */
   after(island: number, change?: Change): Sketch | undefined {
-    const { graph } = this.#occupancy
     const claimants = this.#occupancy.claimantsOn(island)
-    const isHere = (resource: Resource) => graph.islandOf(positionOf(resource)) === island
+    const isHere = (resource: Resource) => this.#occupancy.isOn(island, resource)
     const journeys: Journey[] = []
     let key = `${island}`
     for (const claimant of change && !claimants.has(change.ticket.claimant) ? [...claimants, change.ticket.claimant] : claimants) {

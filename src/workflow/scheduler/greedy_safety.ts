@@ -109,8 +109,7 @@ class Board {
   readonly #takers = new Map<Resource, Claimant[]>()
 
   constructor(occupancy: Occupancy, island: number) {
-    const { graph } = occupancy
-    const isHere = (resource: Resource) => graph.islandOf(positionOf(resource)) === island
+    const isHere = (resource: Resource) => occupancy.isOn(island, resource)
     for (const claimant of occupancy.claimantsOn(island)) {
       const here = resourcesOf(claimant, isHere)
       if (here.length > 0) this.set(claimant, here)

@@ -67,6 +67,10 @@ export class Occupancy {
     return zones
   }
 
+  isOn(island: number, resource: Resource): boolean {
+    return this.zonesOn(island).has(resource instanceof DeviceSites ? resource.zones[0]! : resource)
+  }
+
   /** Returns the claimants that have something on the island. There may be thousands of others. */
   claimantsOn(island: number): ReadonlySet<Claimant> {
     const found = new Set<Claimant>()
