@@ -47,7 +47,8 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
   }))
   const { positions } = thread.plan.end
   stops.push({ options: positions.map((position) => ({ place: places.position(position), seconds: 0 })), within_s: null })
-  const deadline = scheduler.deadlineOf(thread.thread_id)
+  // Labware that has a device for its next action is on its way to be in time.
+  const deadline = thread.action?.device ? null : scheduler.deadlineOf(thread.thread_id)
   if (deadline !== null && stops[0]) stops[0] = { ...stops[0], within_s: Math.max(0, (deadline - bench.now()) / 1000) }
   const ready_s = present.ready_s + way.first_s
   return {
@@ -74,8 +75,8 @@ type Present = { place: string; ready_s: number; isOff: boolean }
 const openEnded: ReadonlySet<string> = new Set(['AWAITING_MANUAL_PLACE', 'AWAITING_EVENT'])
 
 /** Whether nothing can be foretold about a thread. */
-function isHeld({ thread_id, status }: LabwareThread, { scheduler }: PlannedBench): boolean {
-  return scheduler.isHeld(thread_id) || openEnded.has(status.current)
+function isHeld({ thread_id, status, state }: LabwareThread, { scheduler }: PlannedBench): boolean {
+  return scheduler.isHeld(thread_id) || (openEnded.has(status.current) && !state.delay)
 }
 
 function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
