@@ -28,6 +28,8 @@ class SearchWorker {
 
   #begin(): Worker {
     const worker = new Worker(new URL('./search_thread.js', import.meta.url), {
+      // The options of the process are not for it: modules that are loaded ahead of the service may not be able to be loaded here.
+      execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heap_mib, maxYoungGenerationSizeMb: 8 },
     })
     this.#worker = worker

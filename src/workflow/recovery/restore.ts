@@ -53,7 +53,6 @@ export function restore(execution: Execution, saved: Checkpoint): void {
   for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
     setOff(execution, thread)
   for (const thread of open) reportUncertain(thread, moves.get(thread.thread_id) ?? null)
-  execution.takenUp()
 }
 
 function addThread(execution: Execution, saved: ThreadState): void {

@@ -47,7 +47,8 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
   }))
   const { positions } = thread.plan.end
   stops.push({ options: positions.map((position) => ({ place: places.position(position), seconds: 0 })), within_s: null })
-  const deadline = scheduler.present.deadlineOf(thread.thread_id)
+  // Labware that has a device for its next action is on its way to be in time.
+  const deadline = thread.action?.device ? null : scheduler.present.deadlineOf(thread.thread_id)
   if (deadline !== null && stops[0]) stops[0] = { ...stops[0], within_s: Math.max(0, (deadline - bench.now()) / 1000) }
   const ready_s = present.ready_s + way.first_s
   return {

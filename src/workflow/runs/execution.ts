@@ -233,13 +233,9 @@ export class Execution implements RunPorts {
     })
   }
 
-  /** Continues the run after a restart. */
+  /** Continues the run after a restart. A run that was stopping when the service ended, and has no open threads, ends in a later turn. */
   reopen(): void {
     this.#status = workflowStatus(this, 'IN_PROGRESS')
-  }
-
-  /** Ends a restored run that was stopping when the service ended and has no open threads. */
-  takenUp(): void {
     if (this.phase.current === 'stopping') this.environment.steps.push(() => this.#endIfAllHave())
   }
 

@@ -71,6 +71,7 @@ export async function pass(thread: LabwareThread, step: Step<'delay'>): Promise<
   const until = thread.state.delay?.path === path ? thread.state.delay.until : now + seconds
   thread.set({ delay: { path, until } })
   const ends_ms = clock.now() + Math.min(seconds, Math.max(0, until - now)) * 1000
+  thread.delayEnds_ms = ends_ms
   const ended = (error?: unknown) => {
     addWaitRow(thread, step, { of: 'delay', began: until - seconds, seconds, error })
     thread.set({ delay: null })

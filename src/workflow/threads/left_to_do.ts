@@ -25,7 +25,7 @@ export function wayAhead(thread: LabwareThread): WayAhead | undefined {
     if (isLoop) return undefined
     // The innermost step is the one that the thread is in, of which the rest of its method is already counted.
     const isCounted = depth < frames.length - 1 || method !== null || action !== null
-    if (!isCounted && thread.state.delay) walk.pass(Math.max(0, thread.state.delay.until - thread.execution.now()))
+    if (!isCounted && thread.state.delay) walk.pass(Math.max(0, thread.delayEnds_ms - thread.environment.clock.now()) / 1000)
     else if (!isCounted && steps[next]) walk.take(steps[next])
     const around = depth < frames.length - 1 ? steps[next] : undefined
     if (around?.kind === 'repeat') walk.roundsLeft(around)

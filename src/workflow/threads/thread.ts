@@ -98,6 +98,8 @@ export class LabwareThread extends Entry<'thread'> {
   #action: ActionRun | null = null
   #move: MoveRun | null = null
   #window: Window | null = null
+  /** When the delay that the thread is in ends, by the clock of the run, in ms. */
+  delayEnds_ms = 0
   /** Whether the last end of the service cut off a move. Then the arm's report about its gripper now tells where the labware is. */
   isWitnessed = false
   /** Resolves when the hop that is under way has ended. */
