@@ -289,6 +289,7 @@ export class RunEnvironments {
       steps: parts.steps,
       hops,
       isVirtual: !isDriven,
+      scaleOf: (device_id) => parts.equipment.timeScale?.(device_id) ?? 1,
       find: this.#options.search,
     })
     const { equipment } = parts

@@ -1,6 +1,5 @@
 // The rest of all runs of one bench, as a problem for the search for a plan.
 
-import type { Graph } from '../plans/graph.ts'
 import type { Hops } from '../plans/timing.ts'
 import type { Job, Leg, Place, Problem, Stop } from '../schedule/problem.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
@@ -10,7 +9,14 @@ import type { LabwareThread } from '../threads/thread.ts'
 import type { PlanWishes } from './plan_wishes.ts'
 
 /** The bench on which a problem is posed. */
-export type PlannedBench = { readonly scheduler: Scheduler; readonly hops: Hops /** Returns the time in ms. */; now(): number }
+export type PlannedBench = {
+  readonly scheduler: Scheduler
+  readonly hops: Hops
+  /** Returns the seconds of a device that pass in one of the clock: more than 1 where it is simulated faster. */
+  scaleOf?(device_id: string): number
+  /** Returns the time in ms. */
+  now(): number
+}
 
 /**
  * Returns the problem; undefined if it cannot be foretold, because the journey of a thread depends on other threads. Labware that stands until a person acts
@@ -32,7 +38,9 @@ export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBen
   for (const job of standing(bench, places)) jobs.push(job)
   const { arms, ways, groups } = places.network()
   const { objective, overtaking } = wishes
-  const arm_free_s = arms.map((arm) => (bench.scheduler.transporters.holder(arm) === undefined ? 0 : bench.hops.hop(arm) / 2))
+  const arm_free_s = arms.map((arm) =>
+    bench.scheduler.transporters.holder(arm) === undefined ? 0 : bench.hops.hop(arm) / 2 / scaleOf(bench, arm),
+  )
   return { places: places.all, arms, arm_free_s, jobs, ways, groups, objective, overtaking }
 }
 
@@ -42,7 +50,7 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
   const { scheduler } = bench
   const present = presentOf(thread, bench)
   const stops: Stop[] = way.stops.map(({ devices, seconds, within_s }) => ({
-    options: devices.map((device, i) => ({ place: places.device(device), seconds: seconds[i]! })),
+    options: devices.map((device, i) => ({ place: places.device(device), seconds: seconds[i]! / scaleOf(bench, device) })),
     within_s: within_s === null ? null : sparing(within_s, bench.hops.longestHop()),
   }))
   const { positions } = thread.plan.end
@@ -87,18 +95,25 @@ function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
   const device = action?.device ?? null
   if (device !== null) {
     const began = scheduler.present.beganAt(thread_id, device)
-    const seconds = expectedSeconds(thread, action!.plan, device)
+    const seconds = expectedSeconds(thread, action!.plan, device) / scaleOf(bench, device)
     // Work that is late may last as long again as it is late.
     const left = began === undefined ? seconds : Math.abs(began / 1000 + seconds - bench.now() / 1000)
-    return { place: device, ready_s: left + (at === device ? 0 : bench.hops.way(wayTo(scheduler.graph, position, device))), isOff: false }
+    return { place: device, ready_s: left + (at === device ? 0 : secondsOfWay(bench, position, device)), isOff: false }
   }
   const goal = scheduler.present.goalOf(thread_id)
   if (goal === undefined || goal === at) return { place: at, ready_s: 0, isOff: false }
-  return { place: goal, ready_s: bench.hops.way(wayTo(scheduler.graph, position, goal)), isOff: false }
+  return { place: goal, ready_s: secondsOfWay(bench, position, goal), isOff: false }
 }
 
-function wayTo(graph: Graph, from: string, place: string) {
-  return graph.route(from, graph.positionsOf(place)[0]?.name ?? place)
+/** Returns the seconds of the way to a device or position, by the clock. */
+function secondsOfWay(bench: PlannedBench, from: string, place: string): number {
+  const { graph } = bench.scheduler
+  const route = graph.route(from, graph.positionsOf(place)[0]?.name ?? place)
+  return route ? route.reduce((sum, hop) => sum + bench.hops.way([hop]) / scaleOf(bench, hop.transporter), 0) : Number.POSITIVE_INFINITY
+}
+
+function scaleOf({ scaleOf }: PlannedBench, device_id: string): number {
+  return scaleOf?.(device_id) ?? 1
 }
 
 /** Labware that no thread moves: it stands in the way of others for as long as the plan goes. */
@@ -185,7 +200,7 @@ class Places {
         const able = graph.transportersBetween(hop.from, hop.to)
         const by = (able.length > 0 ? able : [hop.transporter]).map((name) => ({
           arm: arms.indexOf(name),
-          seconds: this.#bench.hops.way([{ ...hop, transporter: name }]),
+          seconds: this.#bench.hops.way([{ ...hop, transporter: name }]) / scaleOf(this.#bench, name),
         }))
         return { by, via: i === route.length - 1 ? -1 : this.position(hop.to) }
       })

@@ -15,6 +15,8 @@ export type PlannerOptions = {
   clock: Clock
   steps: StepQueue
   hops: Hops
+  /** See `PlannedBench`. */
+  scaleOf(device_id: string): number
   /** Whether simulated time stands still while a plan is made. */
   isVirtual: boolean
   /** Without it no plan is made. */
@@ -122,7 +124,7 @@ export class Planner {
   async make(): Promise<void> {
     if (this.#isSearching || this.#reason === undefined) return
     const reason = this.#reason
-    const { steps, scheduler, clock, hops, find, isVirtual } = this.#options
+    const { steps, scheduler, clock, hops, scaleOf, find, isVirtual } = this.#options
     this.#reason = undefined
     // Since the request threads may have come or ended.
     if (!this.#isWorthwhile) return scheduler.follow([])
@@ -132,7 +134,7 @@ export class Planner {
     try {
       const at_ms = clock.now()
       scheduler.advice.remember()
-      const problem = benchProblem(this.#threads, { scheduler, hops, now: () => at_ms }, wishesOf(this.#threads))
+      const problem = benchProblem(this.#threads, { scheduler, hops, scaleOf, now: () => at_ms }, wishesOf(this.#threads))
       const schedule = problem && find ? await find(problem).catch(() => null) : null
       this.#stopWaiting()
       const isLive = new Set([...this.#threads].map(({ thread_id }) => thread_id))
