@@ -178,8 +178,9 @@ async function effortRows(): Promise<Row[]> {
   const large = await ask<Effort>({ what: 'effort', shape: { kind: 'job', plates: 100, devices: 10 } })
   const lag = await ask<Lag>({ what: 'lag', shape: { kind: 'job', plates: 12, devices: 6 } })
   return [
-    row('12 x 6, CPU of a plan', 'ms', middle.cpu_ms, { target: { of: 'value', most: 200, wall: true } }),
-    row('100 x 10, CPU of a plan', 'ms', large.cpu_ms, { target: { of: 'value', most: 3000, wall: true } }),
+    row('12 x 6, CPU of a plan', 'ms', middle.later_ms, { target: { of: 'value', most: 200, wall: true } }),
+    row('12 x 6, CPU of the first plan of a process', 'ms', middle.first_ms, { target: { of: 'value', most: 200, wall: true } }),
+    row('100 x 10, CPU of the first plan of a process', 'ms', large.first_ms, { target: { of: 'value', most: 3000, wall: true } }),
     row('100 x 10, memory while planning', 'MiB', large.more_mib, { target: { of: 'value', most: 40 } }),
     row('event loop beside plans, lag p99', 'ms', lag.beside, { limit: lag.without, target: { of: 'ratio', most: 1.5, wall: true } }),
   ]

@@ -9,8 +9,8 @@ import { problemOf } from '../makespan/problem.ts'
 import type { Shape } from '../makespan/shops.ts'
 import { usage } from '../process.ts'
 
-/** `cpu_ms` is that of the first plan of the process, before V8 has compiled anything; `more_mib` what the process takes more. */
-export type Effort = { cpu_ms: number; more_mib: number; states: number }
+/** The CPU of the first plan of the process, before V8 has compiled anything, and of a later one; `more_mib` is what the process takes more. */
+export type Effort = { first_ms: number; later_ms: number; more_mib: number }
 /** The lag of the event loop in ms. */
 export type Lag = { without: number; beside: number }
 
@@ -22,11 +22,14 @@ answerParent({}, async ({ what, shape, seconds = 5 }: Asked): Promise<Effort | L
 })
 
 function effortOf(problem: Problem): Effort {
-  const before = usage()
-  const schedule = findSchedule(problem, { states: defaultBudget(problem) })
-  const after = usage()
-  const most = process.resourceUsage().maxRSS / 1024
-  return { cpu_ms: (after.cpu_us - before.cpu_us) / 1000, more_mib: most - before.rss_mib, states: schedule?.states ?? 0 }
+  const { rss_mib } = usage()
+  const cpuOf = () => {
+    const { cpu_us } = usage()
+    findSchedule(problem, { states: defaultBudget(problem) })
+    return (usage().cpu_us - cpu_us) / 1000
+  }
+  const [first_ms = 0, later_ms = 0] = [cpuOf(), cpuOf()]
+  return { first_ms, later_ms, more_mib: process.resourceUsage().maxRSS / 1024 - rss_mib }
 }
 
 /** Measures the lag of the event loop, first alone and then while plans are made beside it. */
