@@ -4,13 +4,13 @@ import type { Graph } from '../plans/graph.ts'
 import type { Hops } from '../plans/timing.ts'
 import type { Job, Leg, Place, Problem, Stop } from '../schedule/problem.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
-import { expectedSeconds } from '../threads/action/claims.ts'
+import { expectedSeconds } from '../threads/action/expected_seconds.ts'
 import { type WayAhead, wayAhead } from '../threads/left_to_do.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { PlanWishes } from './plan_wishes.ts'
 
 /** The bench on which a problem is posed. */
-export type PlannedBench = { readonly scheduler: Scheduler; readonly hops: Hops /** In ms. */; now(): number }
+export type PlannedBench = { readonly scheduler: Scheduler; readonly hops: Hops /** Returns the time of the run, in ms. */; now(): number }
 
 /**
  * Returns the problem; undefined if it cannot be foretold, because the journey of a thread depends on other threads. Labware that stands until a person acts

@@ -192,7 +192,7 @@ export class Ticket implements RequestHandle, Ranked {
   readonly parked: number
   /** When the request was first made, in ms. */
   readonly since: number
-  /** In seconds. A request that waits becomes more urgent than newer ones with every second, so that none waits for ever. */
+  /** The urgency in seconds. A request that waits becomes more urgent than newer ones with every second, so that none waits for ever. */
   readonly urgency: number
   /** The resources of the candidates, in the same order. */
   readonly resources: readonly Resource[]

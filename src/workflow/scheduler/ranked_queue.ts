@@ -1,7 +1,7 @@
 // A queue ordered by rank: the higher priority first, then the greater urgency, then the lower sequence number.
 
 export type Ranked = {
-  readonly priority: number /** In seconds; 0 where only the order counts. */
+  readonly priority: number /** Seconds; 0 where only the order counts. */
   readonly urgency?: number
   readonly sequence: number
 }

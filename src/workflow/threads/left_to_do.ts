@@ -2,7 +2,8 @@
 
 import { holds } from '../plans/conditions.ts'
 import { type ActionPlan, type StepList, type StepPlan, takes } from '../plans/plan.ts'
-import { expectedSeconds, windowAfter } from './action/claims.ts'
+import { windowAfter } from './action/claims.ts'
+import { expectedSeconds } from './action/expected_seconds.ts'
 import { scopeOf } from './channels.ts'
 import type { LabwareThread } from './thread.ts'
 

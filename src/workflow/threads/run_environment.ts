@@ -9,7 +9,6 @@ import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { SharedSpace } from '../scheduler/shared_space.ts'
 import type { LabwareOnDeck } from '../state/labware.ts'
 import type { RunMode } from '../state/modes.ts'
-import type { LabwareThread } from './thread.ts'
 
 export type RunEnvironment = {
   readonly mode: RunMode
@@ -24,7 +23,11 @@ export type RunEnvironment = {
   /** The learned durations. Environments with drivers add to them. */
   readonly durations?: Durations | undefined
   /** Plans the threads of the bench together. */
-  readonly planner: { join(thread: LabwareThread): void; leave(thread: LabwareThread): void; readonly isDue: boolean }
+  readonly planner: {
+    join(thread: { readonly thread_id: string }): void
+    leave(thread: { readonly thread_id: string }): void
+    readonly isDue: boolean
+  }
   /** For each transporter whose last pick failed: a setter for whether the labware of that pick may be in the gripper. */
   readonly failedPicks: Map<string, (mayBeIn: boolean) => void>
   newId(): string

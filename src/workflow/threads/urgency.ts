@@ -2,7 +2,7 @@
 // devices that come later are not left without work.
 
 import { type ActionPlan, allSteps, type ThreadPlan } from '../plans/plan.ts'
-import { secondsAt } from './action/claims.ts'
+import { secondsAt } from './action/expected_seconds.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** The urgency of one step of priority: as much as an hour of work or of waiting. */
