@@ -37,7 +37,7 @@ async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[], has
 }
 
 test('whatever happens in simulated runs, what is told is legal, nothing is in two places or done twice, nothing is kept for the dead, and all ends', async (t) => {
-  const seeds = seedsOf(1, 200)
+  const seeds = seedsOf(1, 300)
   const counts = await holds(t, 'PURE_SIM', seeds)
   if (given !== undefined) return
   t.ok((counts.get('refused') ?? 0) < seeds.length / 10, 'nearly all documents are good')
@@ -51,7 +51,7 @@ test('whatever happens in simulated runs, what is told is legal, nothing is in t
     ...['COMPLETED', 'PARTIAL_COMPLETE', 'SKIPPED'].map((one) => `METHOD.${one}`),
     ...['COMPLETED', 'FAILED', 'ABORTED'].map((one) => `EXECUTION.${one}`),
     ...['RECOVERABLE_TIMEOUT', 'UNRESOLVED_ANCHOR_INSERT', 'ORPHANED_BACKLOG', 'SYSTEM_STALL'].map((one) => `INCIDENT.${one}`),
-    ...['restarts', 'TIP_RACK.LOW', 'TIP_RACK.EMPTY', 'GROUP.COMPLETED', 'CUSTOM.EMITTED', 'DEVICE_OP.FAILED'],
+    ...['restarts', 'plans', 'TIP_RACK.LOW', 'TIP_RACK.EMPTY', 'GROUP.COMPLETED', 'CUSTOM.EMITTED', 'DEVICE_OP.FAILED'],
   ]
   t.same(
     ofEach.filter((status) => !counts.has(status)),
@@ -105,7 +105,7 @@ test('whoever is paused, or fails, and is left alone keeps nobody from the end t
     if (missed.length > 0) t.fail(`seed ${seed}: ${missed}`)
   }
   t.comment(JSON.stringify(sum))
-  if (given === undefined) t.ok(sum.held > seeds.length && sum.completed > seeds.length && sum.undecided < 10, JSON.stringify(sum))
+  if (given === undefined) t.ok(sum.held > seeds.length && sum.completed > 0.8 * seeds.length && sum.undecided < 10, JSON.stringify(sum))
 })
 
 test('the same seed tells the same events in the same order', async (t) => {
