@@ -72,6 +72,7 @@ export async function readSaving(execution: Execution, path: string | undefined)
   if (execution.planning.saves_s !== undefined || path === undefined) return
   const kept = await keptForecast(path).catch(() => undefined)
   if (v.is(Forecast, kept)) noteSaving(execution, kept)
+  else execution.planning.saves_s = null
 }
 
 function noteSaving(execution: Execution, { plan, verdict, makespan_s }: v.InferOutput<typeof Forecast>): void {

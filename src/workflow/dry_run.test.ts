@@ -6,6 +6,8 @@ import { begin, drivenBench, testRuntime, trace, until } from '../testing/workfl
 import type { DryRun } from './dry_run.ts'
 import { PureEquipment } from './equipment/pure_equipment.ts'
 import { Durations } from './plans/durations.ts'
+import type { FindSchedule } from './schedule/problem.ts'
+import { findSchedule } from './schedule/search.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 
 /** Two devices that one arm reaches, a hop takes 12 s; and a place to park, if there is to be one. */
@@ -68,10 +70,11 @@ test('what completes is told with its time, its moves, and how busy each device 
 
 test('of several labware the plan is told beside dispatch alone and the bound; without a plan there is none', async (t) => {
   const documents = [topology(), workflow([mix, spin], [spin, mix], [mix])]
-  const { plan, verdict, makespan_s } = await dry(documents)
+  const search: FindSchedule = async (problem) => findSchedule(problem, { states: 2000 })
+  const { plan, verdict, makespan_s } = await dry(documents, { search })
   t.equal(verdict, 'completes')
   t.ok(plan && plan.bound_s <= plan.planned_s && plan.planned_s > 0, JSON.stringify(plan))
-  const { runtime } = testRuntime(documents)
+  const { runtime } = testRuntime(documents, { search })
   const byRule = await runtime.simulate({ ...request, plan: 'off' })
   t.equal(byRule.plan, null)
   t.equal(plan!.dispatch_s, byRule.makespan_s, 'the dry run that compares is the one without a plan')

@@ -263,7 +263,9 @@ export class RunEnvironments {
       ...safety,
       decideUnbounded(configuration) {
         const release = steps.hold()
-        return decideUnbounded(configuration)?.finally(release)
+        const answer = decideUnbounded(configuration)
+        if (!answer) release()
+        return answer?.finally(release)
       },
     }
   }
@@ -289,7 +291,7 @@ export class RunEnvironments {
       steps: parts.steps,
       hops,
       isVirtual: !isDriven,
-      scaleOf: (device_id) => parts.equipment.timeScale?.(device_id) ?? 1,
+      equipment: parts.equipment,
       find: this.#options.search,
     })
     const { equipment } = parts

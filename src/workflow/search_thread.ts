@@ -4,10 +4,13 @@ import { parentPort } from 'node:worker_threads'
 import { giveWay } from '../kit/background_thread.ts'
 import type { Problem } from './schedule/problem.ts'
 import { defaultBudget, findSchedule } from './schedule/search.ts'
-import { type Configuration, isSafeUnbounded } from './scheduler/safety_search.ts'
+import { type Configuration, isSafe } from './scheduler/safety_search.ts'
 
 /** A question of the service. */
 export type SearchQuestion = { problem: Problem } | { configuration: Configuration }
+
+/** More do not fit into the memory of the thread. */
+const mostConfigurations = 300_000
 
 giveWay()
 parentPort?.on('message', ({ id, question }: { id: number; question: SearchQuestion }) => {
@@ -15,6 +18,6 @@ parentPort?.on('message', ({ id, question }: { id: number; question: SearchQuest
 })
 
 function answerTo(question: SearchQuestion): unknown {
-  if ('configuration' in question) return isSafeUnbounded(question.configuration)
+  if ('configuration' in question) return isSafe(question.configuration, mostConfigurations).verdict === 'safe'
   return findSchedule(question.problem, { states: defaultBudget(question.problem) })
 }

@@ -59,5 +59,5 @@ export const findBeside: FindSchedule = (problem) =>
     () => null,
   )
 
-/** Says, without a bound on its effort, whether all labware can still finish. */
+/** Says with more effort than the service can spend whether all labware can still finish; false also where that is not enough to know. */
 export const isSafeBeside = async (configuration: Configuration): Promise<boolean> => (await searchWorker.ask({ configuration })) as boolean

@@ -26,7 +26,7 @@ const b = { ...standing('in2'), steps: [at('d2', 100)] }
 function posed(execution: Execution): Problem | undefined {
   const { environment, workflow } = execution
   const now = () => environment.clock.now()
-  const bench = { scheduler: environment.scheduler, hops: new Hops(workflow.topology.document), now }
+  const bench = { scheduler: environment.scheduler, hops: new Hops(workflow.topology.document), equipment: environment.equipment, now }
   return benchProblem(execution.live(), bench, wishesOf(execution.live()))
 }
 

@@ -1,10 +1,12 @@
 // The rest of all runs of one bench, as a problem for the search for a plan.
 
+import type { Equipment } from '../equipment/equipment.ts'
 import type { Hops } from '../plans/timing.ts'
 import type { Job, Leg, Place, Problem, Stop } from '../schedule/problem.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import { expectedSeconds } from '../threads/action/seconds.ts'
 import { type WayAhead, wayAhead } from '../threads/left_to_do.ts'
+import { alikeOf } from '../threads/move/free_arm.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { PlanWishes } from './plan_wishes.ts'
 
@@ -12,8 +14,7 @@ import type { PlanWishes } from './plan_wishes.ts'
 export type PlannedBench = {
   readonly scheduler: Scheduler
   readonly hops: Hops
-  /** Returns the seconds of a device that pass in one of the clock: more than 1 where it is simulated faster. */
-  scaleOf?(device_id: string): number
+  readonly equipment: Pick<Equipment, 'person' | 'timeScale'>
   /** Returns the time in ms. */
   now(): number
 }
@@ -25,14 +26,16 @@ export type PlannedBench = {
 export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBench, wishes: PlanWishes): Problem | undefined {
   const places = new Places(bench)
   const jobs: Job[] = []
-  const kinds = new Map<unknown, number>()
+  const kinds = new Map<string, number>()
   for (const thread of threads) {
     if (isHeld(thread, bench)) continue
     const way = wayAhead(thread)
     if (!way) return undefined
     const job = jobOf(thread, way, { bench, places, wishes })
-    if (!kinds.has(thread.plan)) kinds.set(thread.plan, kinds.size)
-    jobs.push({ ...job, kind: kinds.get(thread.plan)! })
+    // Labware of another priority may overtake.
+    const kind = `${thread.execution.workflow.hash} ${thread.plan.name} ${job.priority}`
+    if (!kinds.has(kind)) kinds.set(kind, kinds.size)
+    jobs.push({ ...job, kind: kinds.get(kind)! })
   }
   for (const thread of threads) if (isHeld(thread, bench)) jobs.push(...obstacleOf(thread, bench, places))
   for (const job of standing(bench, places)) jobs.push(job)
@@ -112,8 +115,9 @@ function secondsOfWay(bench: PlannedBench, from: string, place: string): number 
   return route ? route.reduce((sum, hop) => sum + bench.hops.way([hop]) / scaleOf(bench, hop.transporter), 0) : Number.POSITIVE_INFINITY
 }
 
-function scaleOf({ scaleOf }: PlannedBench, device_id: string): number {
-  return scaleOf?.(device_id) ?? 1
+/** Returns the seconds of a device that pass in one of the clock: more than 1 where it is simulated faster. */
+function scaleOf({ equipment }: PlannedBench, device_id: string): number {
+  return equipment.timeScale?.(device_id) ?? 1
 }
 
 /** Labware that no thread moves: it stands in the way of others for as long as the plan goes. */
@@ -197,7 +201,7 @@ class Places {
       const route = graph.route(from, to)
       if (!route || route.length === 0) return null
       return route.map((hop, i) => {
-        const able = graph.transportersBetween(hop.from, hop.to)
+        const able = alikeOf(hop, graph, this.#bench.equipment)
         const by = (able.length > 0 ? able : [hop.transporter]).map((name) => ({
           arm: arms.indexOf(name),
           seconds: this.#bench.hops.way([{ ...hop, transporter: name }]) / scaleOf(this.#bench, name),

@@ -102,7 +102,7 @@ test('the same input gives the same events, however long the search takes', asyn
   t.same(await events(40), at_once)
 })
 
-test('a run is not planned without a search, with `plan: off`, with one labware, or with more than 150', async (t) => {
+test('a run is not planned without a search, with `plan: off`, with one labware, or while there are more than 150', async (t) => {
   const crowd = workflowOf('crowd', { a: { ...stored('store'), steps: [at('d1', 1)] } })
   let problems: number[] = []
   const search: FindSchedule = async ({ jobs }) => {
@@ -116,11 +116,11 @@ test('a run is not planned without a search, with `plan: off`, with one labware,
     [{ workflow: 'crowd' }, []],
     [asked, [2]],
     [{ workflow: 'crowd', groups: groups(150) }, [150]],
-    [{ workflow: 'crowd', groups: groups(151) }, []],
+    [{ workflow: 'crowd', groups: groups(151) }, [150]],
   ] as const) {
     problems = []
     const execution = await run(runtime, request as Parameters<typeof run>[1])
-    t.same(problems, expected)
+    t.same(problems.slice(0, 1), expected)
     t.ok(isOver(execution), 'it goes by the rule')
   }
   const without = testRuntime([bench, document])
@@ -221,14 +221,22 @@ test('while nothing moves no plan is made, so that simulated time comes to its e
 
 test('a plan by which threads wait for each other is given up: the run goes on by the rule, and another plan is made', async (t) => {
   const steps = [at('d1', 60), at('d2', 60)]
-  // The second one cannot come out of the storage before the first one has left.
+  // The plan has b first at d1, and a first at d2.
   const queue = workflowOf('work', { a: { ...stored('store'), steps }, b: { ...stored('store'), steps } })
   let count = 0
   const search: FindSchedule = async (problem) => {
     if (count++ > 0) return quick(problem)
     const { moves, ...schedule } = findSchedule({ ...problem, jobs: problem.jobs.slice(0, 1) }, { states: 100 })!
-    const first = moves.map((move) => ({ ...move, job: 1 }))
-    return { ...schedule, moves: [...first, ...moves] }
+    const [toD1, toD2, home] = moves
+    const order = [
+      [toD1, 1],
+      [toD1, 0],
+      [toD2, 0],
+      [toD2, 1],
+      [home, 0],
+      [home, 1],
+    ] as const
+    return { ...schedule, moves: order.map(([move, job], i) => ({ ...move!, job, start_s: i && 1000 })) }
   }
   const { runtime, incidents } = testRuntime([bench, queue], { search })
   const execution = await begin(runtime, asked)

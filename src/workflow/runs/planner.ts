@@ -7,7 +7,7 @@ import type { FindSchedule, Problem, Schedule } from '../schedule/problem.ts'
 import type { Visit } from '../scheduler/advice.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { LabwareThread } from '../threads/thread.ts'
-import { benchProblem } from './bench_problem.ts'
+import { benchProblem, type PlannedBench } from './bench_problem.ts'
 import { wishesOf } from './plan_wishes.ts'
 
 export type PlannerOptions = {
@@ -15,8 +15,7 @@ export type PlannerOptions = {
   clock: Clock
   steps: StepQueue
   hops: Hops
-  /** See `PlannedBench`. */
-  scaleOf(device_id: string): number
+  equipment: PlannedBench['equipment']
   /** Whether simulated time stands still while a plan is made. */
   isVirtual: boolean
   /** Without it no plan is made. */
@@ -35,6 +34,12 @@ const slack_hops = 4
 const mostThreads = 150
 /** The longest time for which the bench waits for its first plan, in ms. */
 const longestWait_ms = 2000
+/** The longest search on the bench, in ms, after which it goes by the rule. */
+const longestSearch_ms = 30_000
+/** The least time between a plan and the next one because of labware that is late or early, on the bench, in ms. */
+const leastPause_ms = 5000
+/** While nothing is granted, an alarm comes twice as late as the one before it, so many times. Then time alone changes nothing. */
+const mostDoublings = 12
 
 export class Planner {
   readonly #options: PlannerOptions
@@ -48,8 +53,11 @@ export class Planner {
   #stopWaiting = () => {}
   /** Whether the plan was given up, so that another is to be made. */
   #isDropped = false
-  /** Whether an alarm has rung since a thread last got something. No further one is set then: time alone changes nothing. */
-  #isStill = false
+  /** The number of alarms since a thread last got something. */
+  #alarms = 0
+  /** Whether a plan has been made since the bench was empty. */
+  #hasBegun = false
+  #made_ms = Number.NEGATIVE_INFINITY
 
   constructor(options: PlannerOptions) {
     this.#options = options
@@ -59,7 +67,7 @@ export class Planner {
         if (Math.abs(late_ms) > this.#slack_ms) this.request('off_time')
       },
       granted: () => {
-        this.#isStill = false
+        this.#alarms = 0
         this.#watch()
       },
       held: () => this.request('held'),
@@ -85,11 +93,14 @@ export class Planner {
     this.#threads.delete(thread)
     const { scheduler } = this.#options
     scheduler.advice.forget(thread.thread_id)
+    // What kept the bench from a plan may have ended with it.
+    if (this.#threads.size > 0 && !scheduler.advice.isInForce) this.request('came')
     if (this.#threads.size > 0) return
     this.#cancelAlarm()
     this.#reason = undefined
     this.#isDropped = false
-    this.#isStill = false
+    this.#alarms = 0
+    this.#hasBegun = false
     scheduler.follow([])
   }
 
@@ -102,9 +113,15 @@ export class Planner {
       return
     }
     this.#reason = reason
-    if (isVirtual || !scheduler.advice.isInForce) scheduler.setPlanDue(true)
+    if (isVirtual || !this.#hasBegun) scheduler.setPlanDue(true)
     if (isVirtual) return
+    const pause_ms = reason === 'off_time' ? this.#made_ms + leastPause_ms - clock.now() : 0
+    if (pause_ms > 0) {
+      clock.after(pause_ms, () => void this.make())
+      return
+    }
     steps.push(() => void this.make())
+    if (this.#hasBegun) return
     // Where the search takes long, the bench begins by the rule.
     this.#stopWaiting()
     this.#stopWaiting = clock.after(longestWait_ms, () => scheduler.setPlanDue(false))
@@ -124,7 +141,7 @@ export class Planner {
   async make(): Promise<void> {
     if (this.#isSearching || this.#reason === undefined) return
     const reason = this.#reason
-    const { steps, scheduler, clock, hops, scaleOf, find, isVirtual } = this.#options
+    const { steps, scheduler, clock, hops, equipment, isVirtual } = this.#options
     this.#reason = undefined
     // Since the request threads may have come or ended.
     if (!this.#isWorthwhile) return scheduler.follow([])
@@ -134,19 +151,38 @@ export class Planner {
     try {
       const at_ms = clock.now()
       scheduler.advice.remember()
-      const problem = benchProblem(this.#threads, { scheduler, hops, scaleOf, now: () => at_ms }, wishesOf(this.#threads))
-      const schedule = problem && find ? await find(problem).catch(() => null) : null
-      this.#stopWaiting()
-      const isLive = new Set([...this.#threads].map(({ thread_id }) => thread_id))
+      const problem = benchProblem(this.#threads, { scheduler, hops, equipment, now: () => at_ms }, wishesOf(this.#threads))
+      const schedule = problem ? await this.#found(problem) : null
+      // Meanwhile threads may have come or ended.
+      const isLive = new Set(this.#isWorthwhile ? [...this.#threads].map(({ thread_id }) => thread_id) : [])
       const visits = schedule && problem ? visitsOf(schedule, problem, at_ms).filter(({ thread_id }) => isLive.has(thread_id)) : []
+      this.#stopWaiting()
       scheduler.follow(visits)
-      if (schedule) this.#adopted({ reason, ...schedule, visits })
+      if (schedule && isLive.size > 0) this.#adopted({ reason, ...schedule, visits })
+    } catch {
+      // A journey that cannot be foretold: the run itself finds out why, and says so.
+      scheduler.follow([])
     } finally {
       this.#isSearching = false
+      this.#hasBegun = true
+      this.#made_ms = clock.now()
       release()
       if (this.#reason !== undefined && !isVirtual) steps.push(() => void this.make())
     }
     this.#watch()
+    for (const { stall } of new Set([...this.#threads].map(({ execution }) => execution))) stall.suspect()
+  }
+
+  /** Resolves with the schedule of the search; null if it finds none, fails, or takes too long on the bench. */
+  #found(problem: Problem): Promise<Schedule | null> {
+    const { find, clock, isVirtual } = this.#options
+    const found = find!(problem).catch(() => null)
+    if (isVirtual) return found
+    let cancel = () => {}
+    const late = new Promise<null>((resolve) => {
+      cancel = clock.after(longestSearch_ms, () => resolve(null))
+    })
+    return Promise.race([found, late]).finally(() => cancel())
   }
 
   #adopted({ reason, makespan_s, bound_s, states, visits }: AdoptedPlan): void {
@@ -166,9 +202,9 @@ export class Planner {
 
   #setAlarm(ms: number, reason: PlanReason): void {
     this.#cancelAlarm()
-    if (this.#isStill) return
-    this.#cancelAlarm = this.#options.clock.after(Math.max(1, ms), () => {
-      this.#isStill = true
+    if (this.#alarms > mostDoublings) return
+    this.#cancelAlarm = this.#options.clock.after(Math.max(1, ms, this.#alarms && this.#slack_ms * 2 ** this.#alarms), () => {
+      this.#alarms++
       this.request(reason)
     })
   }

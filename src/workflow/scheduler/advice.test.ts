@@ -54,7 +54,7 @@ test('a visit after which another has to begin in time does not begin earlier, a
   stage.wish('a', 'd1')
   stage.wish('b', 'd2')
   t.same(stage.news, ['b gets d2'], 'other visits begin earlier, if they can')
-  t.same(stage.reasons('a'), ['d1 planned null null'])
+  t.same(stage.reasons('a'), ['d1 early null null'])
   await stage.clock.advance(100_000 - 1)
   t.same(stage.news, [])
   await stage.clock.advance(1)

@@ -150,7 +150,11 @@ export class DeadlockResolver {
 
   /** Takes the best step to resolve this deadlock. Returns whether there was one. */
   #resolve(members: ReadonlySet<Claimant>): boolean {
-    if ([...members].some(({ ticket }) => ticket && ticket.barred >= 0) && this.#reservations.dropPlan()) return true
+    if ([...members].some(({ ticket }) => ticket && ticket.barred >= 0)) {
+      // Labware in a delay goes on by itself, and the plan counts on it.
+      if (this.#reservations.isPlanned && [...members].some(({ ticket }) => ticket?.request.endsByItself)) return false
+      if (this.#reservations.dropPlan()) return true
+    }
     return this.#avoidance.urgently(() => {
       if (this.#grantBarred(members, (ticket, resource) => ticket.claimant.hurries && this.#isSafe(ticket, resource))) return true
       const victim = this.#victimOf(members)

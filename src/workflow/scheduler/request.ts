@@ -33,6 +33,8 @@ export type Request = {
   home?: string
   /** The devices that the labware needs afterwards, each within a time limit. Nothing is granted before all of them can be reserved. */
   keeps?: readonly Keep[]
+  /** Whether an idle thread goes on when time has passed, without anybody else. */
+  endsByItself?: boolean
   granted(candidate: Candidate): void
   /**
    * Called when the labware is in the way of others. The thread must take it to this position, which is reserved for it, and repeat the request from

@@ -53,6 +53,11 @@ export class Reservations {
     return Array.isArray(plan) || this.#hasToGo(ticket.claimant, resource, plan) ? undefined : plan
   }
 
+  /** Whether a plan is followed. */
+  get isPlanned(): boolean {
+    return this.#advice.isInForce
+  }
+
   /** Gives the plan up, because threads that follow it wait for each other. Returns whether there was one. */
   dropPlan(): boolean {
     if (!this.#advice.isInForce) return false

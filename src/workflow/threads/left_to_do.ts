@@ -34,8 +34,8 @@ export function wayAhead(thread: LabwareThread): WayAhead | undefined {
   return walk.isKnown ? walk : undefined
 }
 
-/** The most stops of one labware in a plan. */
-const mostStops = 500
+/** The most steps of one labware in a plan, with those of all rounds. */
+const mostSteps = 2000
 
 class Walk implements WayAhead {
   first_s = 0
@@ -44,13 +44,14 @@ class Walk implements WayAhead {
   /** The action before the next one. */
   before: ActionPlan | null = null
   readonly #thread: LabwareThread
+  #taken = 0
 
   constructor(thread: LabwareThread) {
     this.#thread = thread
   }
 
   take(step: StepPlan): void {
-    if (this.stops.length > mostStops) this.isKnown = false
+    if (++this.#taken > mostSteps) this.isKnown = false
     if (!this.isKnown) return
     switch (step.kind) {
       case 'method':
@@ -81,14 +82,16 @@ class Walk implements WayAhead {
   }
 
   act(plan: ActionPlan): void {
-    const { labware } = this.#thread
-    const seconds = plan.devices.map((device) => expectedSeconds(this.#thread, plan, device))
+    const { labware, state } = this.#thread
+    // A person may have chosen the device.
+    const devices = state.retry_on?.path === plan.path ? [state.retry_on.device] : plan.devices
+    const seconds = devices.map((device) => expectedSeconds(this.#thread, plan, device))
     if (plan.labware.some((template) => !takes({ ...plan, labware: [template] } as ActionPlan, labware.template, labware.template)))
       this.isKnown = false
     const last = this.stops.at(-1)
-    if (plan.devices.length === 0) this.pass(plan.seconds ?? 0)
-    else if (last && last.devices.join() === plan.devices.join()) for (const [i, more] of seconds.entries()) last.seconds[i]! += more
-    else this.stops.push({ devices: plan.devices, seconds, within_s: (this.before && windowAfter(this.before, labware.template)) ?? null })
+    if (devices.length === 0) this.pass(plan.seconds ?? 0)
+    else if (last && last.devices.join() === devices.join()) for (const [i, more] of seconds.entries()) last.seconds[i]! += more
+    else this.stops.push({ devices, seconds, within_s: (this.before && windowAfter(this.before, labware.template)) ?? null })
     this.before = plan
   }
 
@@ -109,11 +112,16 @@ class Walk implements WayAhead {
     for (const step of list?.steps ?? []) this.take(step)
   }
 
-  /** Returns the side of a condition that is taken with the declared examples. */
+  /** Returns the side of a condition that is taken with the values that were saved, else with the declared examples. */
   #side({ condition, then, otherwise }: Extract<StepPlan, { kind: 'if' }>): StepList {
     const { execution, origin } = this.#thread
     const examples = execution.workflow.document.values ?? {}
-    const known = (name: string) => execution.values.find(name, scopeOf(origin)) ?? examples[name]!.example
-    return holds(condition, known) ? then : otherwise
+    const exampleOf = (name: string) => examples[name]!.example
+    try {
+      return holds(condition, (name) => execution.values.find(name, scopeOf(origin)) ?? exampleOf(name)) ? then : otherwise
+    } catch {
+      // A saved value cannot be compared: the run will hold the thread there.
+      return holds(condition, exampleOf) ? then : otherwise
+    }
   }
 }

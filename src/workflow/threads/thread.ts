@@ -58,7 +58,7 @@ export interface RunPorts extends Publisher {
     requestOf(submission_id: string): SubmissionRequest | undefined
     adopted(plan: MadePlan): void
   }
-  readonly stall: { blocked(more: 1 | -1): void }
+  readonly stall: { blocked(more: 1 | -1): void; suspect(): void }
   readonly state: RunState
   readonly paused: { readonly reason: 'manual' | 'system' } | null
   /** Finds a thread of this run, or of another run on the same bench. */

@@ -8,21 +8,21 @@ import type { LabwareThread } from './thread.ts'
 /** The urgency of one step of priority: as much as an hour of work or of waiting. */
 const ofPriority_s = 3600
 
-/** For each journey and submission, the urgency of each set of devices. */
-const known = new WeakMap<ThreadPlan, Map<string, ReadonlyMap<string, number>>>()
+/** For each run, the urgency of each set of devices by journey and submission. */
+const known = new WeakMap<object, Map<string, ReadonlyMap<string, number>>>()
 
 /**
  * Returns the urgency of an action in seconds, with the priority of the submission. All labware of one kind has the same urgency at the same devices, also where its journey comes to them
  * several times, so that it is served in the order in which it came.
  */
 export function urgencyOf(thread: LabwareThread, action: ActionPlan): number {
-  const { plan, origin } = thread
-  const journeys = known.get(plan) ?? new Map<string, ReadonlyMap<string, number>>()
-  known.set(plan, journeys)
-  const submission = `${thread.environment.mode} ${origin.submission_id}`
+  const { plan, origin, execution } = thread
+  const journeys = known.get(execution) ?? new Map<string, ReadonlyMap<string, number>>()
+  known.set(execution, journeys)
+  const submission = `${plan.name} ${origin.submission_id}`
   const urgencies = journeys.get(submission) ?? urgenciesOf(thread)
   journeys.set(submission, urgencies)
-  const priority = thread.execution.planning.requestOf(origin.submission_id)?.priority ?? 0
+  const priority = execution.planning.requestOf(origin.submission_id)?.priority ?? 0
   return (urgencies.get(action.devices.join()) ?? 0) + priority * ofPriority_s
 }
 

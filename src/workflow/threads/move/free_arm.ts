@@ -1,13 +1,19 @@
-// Shares the hops between transporters that reach the same positions: the first one that is free makes a hop.
+// Shares the hops between transporters that reach the same positions: the first one that is free makes a hop. Machines share with machines, and people
+// with people, because no arm moves within reach of a person's task.
 
-import type { Hop } from '../../plans/graph.ts'
+import type { Equipment } from '../../equipment/equipment.ts'
+import type { Graph, Hop } from '../../plans/graph.ts'
 import type { Obstacle } from '../../scheduler/request.ts'
 import type { LabwareThread } from '../thread.ts'
 
 /** Waits for one of the transporters that can make the hop, and takes it. Resolves with the hop of that transporter; undefined if only one can make it. */
-export function takeFreeArm(thread: LabwareThread, { from, to }: Hop): Promise<Hop> | undefined {
-  const { scheduler } = thread.environment
-  const able = scheduler.graph.transportersBetween(from, to)
+export function takeFreeArm(thread: LabwareThread, hop: Hop): Promise<Hop> | undefined {
+  const { scheduler, equipment } = thread.environment
+  const { from, to } = hop
+  const alike = alikeOf(hop, scheduler.graph, equipment)
+  const faulted = new Set(alike.length > 1 ? equipment.faults?.().map(({ device_id }) => device_id) : [])
+  const able = alike.filter((transporter) => !faulted.has(transporter))
+  if (able.length === 1 && able[0] !== hop.transporter) return Promise.resolve({ ...hop, transporter: able[0]! })
   if (able.length < 2 || thread.labware.held_by !== null) return undefined
   const obstacles = () =>
     able.map((wanted): Obstacle => ({ wanted, reason: 'held', thread_id: scheduler.transporters.holder(wanted) ?? null, labware_id: null }))
@@ -30,4 +36,12 @@ export function takeFreeArm(thread: LabwareThread, { from, to }: Hop): Promise<H
       for (const turn of turns.values()) turn.withdraw()
     }
   })
+}
+
+/** Lists the transporters that can make a hop in place of its own, itself included: machines for a machine, people for a person. */
+export function alikeOf({ from, to, transporter }: Hop, graph: Graph, equipment: Pick<Equipment, 'person'>): readonly string[] {
+  const able = graph.transportersBetween(from, to)
+  if (able.length < 2) return able
+  const isPerson = (one: string) => equipment.person?.(one) !== undefined
+  return able.filter((one) => isPerson(one) === isPerson(transporter))
 }

@@ -219,7 +219,15 @@ export async function idle<Value>(
       }
       const out = isParkable(thread) ? { park } : {}
       asked = thread.environment.scheduler.request(
-        { thread_id: thread.thread_id, priority: 1, candidates: [], alone: thread.execution.workflow.isAlone, granted: () => {}, ...out },
+        {
+          thread_id: thread.thread_id,
+          priority: 1,
+          candidates: [],
+          alone: thread.execution.workflow.isAlone,
+          endsByItself: waiting.kind === 'device',
+          granted: () => {},
+          ...out,
+        },
         again,
       )
       return () => {
@@ -277,6 +285,11 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
         thread.become('AWAITING_MOVE_RESERVATION')
         const taking = takeFreeArm(thread, hop)
         const taken = taking ? await taking : hop
+        // A person moved the labware while it waited for a transporter.
+        if (taking && scheduler.whereIs(labware_id) !== hop.from) {
+          scheduler.transporters.giveBack(taken.transporter, thread.thread_id)
+          break
+        }
         thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
         thread.become('MOVING')
         thread.setLabware({ state: 'IN_JOURNEY' })
