@@ -55,7 +55,7 @@ function journeyOf(shop: Shop, { p, who }: { p: number; who: string }, bars: rea
       if (from !== place) faults.push(`${who} is carried from ${from} at ${from_s} s, but it is at ${place}`)
       if (!places.includes(to)) faults.push(`${who} is carried to ${to}, which is no place for it`)
       if (!carriers.includes(device ?? '')) faults.push(`${who} is carried by ${device}, which is no carrier`)
-      if (to_s - from_s !== shop.hop_s) faults.push(`the hop ${name} of ${who} takes ${to_s - from_s} s in place of ${shop.hop_s}`)
+      if (!isAbout(to_s - from_s, shop.hop_s)) faults.push(`the hop ${name} of ${who} takes ${to_s - from_s} s in place of ${shop.hop_s}`)
       stays.push({ who, where: place, from_s: since, to_s })
       place = to
       since = from_s
@@ -79,7 +79,7 @@ function faultsOfWork({ shop, who, place, step, before }: Work, { device, from_s
   if (!unitsOf(shop, step.device).includes(device ?? ''))
     faults.push(`${who} is worked at by ${device}, not by ${unitsOf(shop, step.device)}`)
   if (place !== `${device}_in`) faults.push(`${who} is worked at by ${device} at ${from_s} s, but it is at ${place}`)
-  if (to_s - from_s !== step.seconds) faults.push(`${device} works at ${who} for ${to_s - from_s} s in place of ${step.seconds}`)
+  if (!isAbout(to_s - from_s, step.seconds)) faults.push(`${device} works at ${who} for ${to_s - from_s} s in place of ${step.seconds}`)
   const window = previous?.window_s ?? null
   if (window !== null && before && from_s - before.to_s > window)
     faults.push(`${who} waits ${from_s - before.to_s} s for ${device}, and its window is ${window} s`)
@@ -101,4 +101,9 @@ function overlaps(stays: readonly Stay[], does: string): string[] {
     }
   }
   return faults
+}
+
+/** Whether two durations are equal but for what the sum of seconds loses. */
+function isAbout(one: number, other: number): boolean {
+  return Math.abs(one - other) < 1e-6
 }

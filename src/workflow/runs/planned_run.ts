@@ -5,6 +5,7 @@ import type { MadePlan } from '../schedule/made_plan.ts'
 import type { SubmissionRequest } from '../state/submission_request.ts'
 
 type Run = {
+  readonly workflow: { readonly isAlone: boolean }
   readonly submissions: readonly { readonly submission_id: string; readonly request: SubmissionRequest }[]
   readonly record: { add(row: RecordRow): void }
   now(): number
@@ -19,9 +20,10 @@ export class PlannedRun {
     this.#run = run
   }
 
-  /** Whether no submission asks for dispatch by the rule alone. */
+  /** Whether no labware of the run needs other labware, and no submission asks for dispatch by the rule alone. */
   get isOn(): boolean {
-    return this.#run.submissions.every(({ request }) => request.plan !== 'off')
+    const { workflow, submissions } = this.#run
+    return workflow.isAlone && submissions.every(({ request }) => request.plan !== 'off')
   }
 
   /** Returns the request of a submission of the run. */

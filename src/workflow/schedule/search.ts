@@ -26,7 +26,7 @@ const shareOfPipeline = 0.1
 const bytesAtMost = 8 << 20
 
 /** The usual budget for each stop that is left, and at most. */
-const statesForStop = 1800
+const statesForStop = 1400
 const statesAtMost = 1_200_000
 
 /** The states that are worth looking at in a problem of this size. */
