@@ -65,7 +65,7 @@ test('a forecast has the plan, a forecast of an earlier version has none, and wh
   const path = `/api/executions/${execution_id}`
   const execution = bench.runs.runtime.runs.get(execution_id)!
   t.match(await ask('GET', `${path}/why`), { status: 200 })
-  t.equal(execution.planning.saves_s, undefined, 'nobody has asked for the forecast')
+  t.equal(execution.planning.saves_s, null, 'nobody has asked for the forecast, and why looks for it once')
   const { body: forecast } = await ask('GET', `${path}/forecast`)
   t.match(forecast, { plan: null })
   t.equal(execution.planning.saves_s, null)

@@ -13,7 +13,7 @@ type Run = {
 
 export class PlannedRun {
   readonly #run: Run
-  /** The seconds by which the forecast says that the plan shortens the run; null if it says none, undefined while nobody has asked for it. */
+  /** The seconds by which the forecast says that the plan shortens the run; null if it says none or there is none, undefined before anybody has looked. */
   saves_s: number | null | undefined
 
   constructor(run: Run) {
