@@ -56,7 +56,7 @@ test('an answer without a bound comes from elsewhere, later', async (t) => {
     return isSafeUnbounded(structuredClone(configuration) as Parameters<typeof isSafeUnbounded>[0])
   }
   for (let seed = 0; seed < 12; seed++) {
-    const { execution, deadlocks } = await runShop(seed, { ...usual, devices: 4, plates: 6, parks: 1 }, { bound: 1, decideUnbounded })
+    const { execution, deadlocks } = await runShop(seed, { ...usual, devices: 4, plates: 6, isStored: true }, { bound: 1, decideUnbounded })
     t.same([execution.phase.current, deadlocks], ['completed', 0], `seed ${seed}`)
   }
   t.ok(asked > 0)
