@@ -19,6 +19,9 @@ export type Sketch = { readonly key: string; configuration(): Configuration }
 
 type Journey = { claimant: Claimant; ticket: Ticket; here: readonly Resource[]; isStop: boolean }
 
+/** The most kinds of places at which labware of a configuration stands: the ways between each two of them are found once. */
+const mostKinds = 40
+
 export class Configurations {
   readonly #occupancy: Occupancy
   readonly #ways = new Map<string, Ways>()
@@ -32,12 +35,13 @@ export class Configurations {
 
   /**
    * Returns the configuration of an island after a change, or the present one. Undefined if a claimant there needs other labware, because nobody
-   * knows then what it waits for.
+   * knows then what it waits for, and where the labware stands at places of so many kinds that the ways between them are not worth finding.
    */
   after(island: number, change?: Change): Sketch | undefined {
     const claimants = this.#occupancy.claimantsOn(island)
     const isHere = (resource: Resource) => this.#occupancy.isOn(island, resource)
     const journeys: Journey[] = []
+    const kinds = new Set<string>()
     let key = `${island}`
     for (const claimant of change && !claimants.has(change.ticket.claimant) ? [...claimants, change.ticket.claimant] : claimants) {
       const isAsker = claimant === change?.ticket.claimant
@@ -45,6 +49,8 @@ export class Configurations {
       if (here.length === 0) continue
       const ticket = isAsker ? change.ticket : ticketOf(claimant)
       if (!ticket?.request.alone) return undefined
+      for (const resource of here) kinds.add(this.#kindOf(resource))
+      if (kinds.size > mostKinds) return undefined
       const isStop = isAsker ? change.isStop : ticket !== claimant.ticket
       key += `|${this.#namesOf(here)}>${this.#journeyOf(ticket, isStop)}`
       if (claimant.home) key += `<${this.#numberOf(claimant.home)}`
