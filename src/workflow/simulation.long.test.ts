@@ -37,7 +37,7 @@ async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[], has
 }
 
 test('whatever happens in simulated runs, what is told is legal, nothing is in two places or done twice, nothing is kept for the dead, and all ends', async (t) => {
-  const seeds = seedsOf(1, 300)
+  const seeds = seedsOf(1, 320)
   const counts = await holds(t, 'PURE_SIM', seeds)
   if (given !== undefined) return
   t.ok((counts.get('refused') ?? 0) < seeds.length / 10, 'nearly all documents are good')

@@ -6,7 +6,7 @@ import type { WorkflowInput } from '../../../src/workflow/plans/author.ts'
 import type { TopologyInput } from '../../../src/workflow/plans/documents.ts'
 import type { SubmissionRequest } from '../../../src/workflow/state/submission_request.ts'
 
-/** One stop of a plate. `varied_s` are the seconds that the work takes in fact, where `seconds` are only expected. */
+/** A stop of a plate. The service expects `seconds`; where durations vary, the work takes `varied_s`. */
 export type Step = {
   readonly device: number
   readonly seconds: number

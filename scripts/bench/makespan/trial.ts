@@ -1,4 +1,4 @@
-// One dry run of a shop by the service, with its chart checked.
+// Runs a shop dry in the service, and checks the chart.
 
 import { testRuntime } from '../../../src/testing/workflow.ts'
 import { PureEquipment } from '../../../src/workflow/equipment/pure_equipment.ts'

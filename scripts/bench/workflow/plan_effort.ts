@@ -1,4 +1,4 @@
-// One process that makes a plan for a random shop: its CPU and memory, and what the event loop of the service feels of it.
+// Measures a plan for a random shop in a process of its own: the CPU, the memory, and the lag of the event loop beside the search.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Problem } from '../../../src/workflow/schedule/problem.ts'

@@ -1,4 +1,4 @@
-// What is left to do at one moment of a run in simulated time. A hop takes 12 s.
+// The problem that a bench poses at one moment of a run in simulated time. A hop takes 12 s.
 
 import { test } from 'tap'
 import { byHand, oneArm, severalArms, standing, stored, workflowOf } from '../../testing/documents.ts'

@@ -31,7 +31,7 @@ export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBen
     if (isHeld(thread, bench)) continue
     const way = wayAhead(thread)
     if (!way) return undefined
-    const job = jobOf(thread, way, { bench, places, wishes })
+    const job = jobOf(thread, way, { bench, places })
     // Labware of another priority may overtake.
     const kind = `${thread.execution.workflow.hash} ${thread.plan.name} ${job.priority}`
     if (!kinds.has(kind)) kinds.set(kind, kinds.size)
@@ -47,13 +47,13 @@ export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBen
   return { places: places.all, arms, arm_free_s, jobs, ways, groups, objective, overtaking }
 }
 
-type Context = { bench: PlannedBench; places: Places; wishes: PlanWishes }
+type Context = { bench: PlannedBench; places: Places }
 
-function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: Context): Omit<Job, 'kind'> {
+function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context): Omit<Job, 'kind'> {
   const { scheduler } = bench
   const present = presentOf(thread, bench)
   const stops: Stop[] = way.stops.map(({ devices, seconds, within_s }) => ({
-    options: devices.map((device, i) => ({ place: places.device(device), seconds: seconds[i]! / scaleOf(bench, device) })),
+    options: devices.map((device, i) => ({ place: places.named(device), seconds: seconds[i]! / scaleOf(bench, device) })),
     within_s: within_s === null ? null : sparing(within_s, bench.hops.longestHop()),
   }))
   const { positions } = thread.plan.end
@@ -64,7 +64,7 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, wishes }: 
   const ready_s = present.ready_s + way.first_s
   return {
     thread_id: thread.thread_id,
-    priority: wishes.priorityOf(thread),
+    priority: thread.execution.planning.priorityOf(thread.origin.submission_id),
     at: present.isOff ? places.offDeck(present.place) : places.named(present.place),
     ready_s,
     since_s: deadline === null ? present.ready_s : 0,
@@ -142,7 +142,8 @@ class Places {
   readonly all: Place[] = []
   readonly #bench: PlannedBench
   readonly #numbers = new Map<string, number>()
-  readonly #groups = new Map<string, number>()
+  /** The groups by the kinds of their positions. */
+  readonly #groups = new Map<number, number>()
   /** For each group, its positions so far, two at most. */
   readonly #members: string[][] = []
 
@@ -152,10 +153,6 @@ class Places {
 
   has(name: string): boolean {
     return this.#numbers.has(name)
-  }
-
-  device(name: string): number {
-    return this.named(name)
   }
 
   position(name: string): number {
@@ -184,9 +181,9 @@ class Places {
   }
 
   #groupOf(position: string): number {
-    const key = this.#bench.scheduler.graph.kindOf(position)
-    const group = this.#groups.get(`${key}`) ?? this.#members.push([]) - 1
-    this.#groups.set(`${key}`, group)
+    const kind = this.#bench.scheduler.graph.kindOf(position)
+    const group = this.#groups.get(kind) ?? this.#members.push([]) - 1
+    this.#groups.set(kind, group)
     const members = this.#members[group]!
     if (members.length < 2 && !members.includes(position)) members.push(position)
     return group
@@ -210,7 +207,8 @@ class Places {
       })
     }
     const groups = this.#members.length
-    const known = this.#members.slice(0, groups).map((members) => [...members])
+    // Finding the ways adds the hand-over places on them.
+    const known = this.#members.map((members) => [...members])
     const ways = known.flatMap((from) => known.map((to) => legsOf(from[0]!, to.find((name) => name !== from[0]) ?? to[0]!)))
     return { arms, ways, groups }
   }

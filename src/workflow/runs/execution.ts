@@ -241,8 +241,9 @@ export class Execution implements RunPorts {
 
   /** Returns the value that the submission gives, else that of another submission of this run, else the default, else undefined. Throws `invalid` for an unknown variable. */
   variable(name: string, submission_id: string): unknown {
-    for (const request of [this.planning.requestOf(submission_id), ...this.submissions.map(({ request }) => request)])
-      if (request && name in request.variables) return request.variables[name]
+    const own = this.planning.requestOf(submission_id)
+    if (own && name in own.variables) return own.variables[name]
+    for (const { request } of this.submissions) if (name in request.variables) return request.variables[name]
     const { variables } = this.workflow.document
     if (!Object.hasOwn(variables, name)) throw new LabError('invalid', `workflow ${this.workflow.name} has no variable ${name}`)
     return variables[name]!.default

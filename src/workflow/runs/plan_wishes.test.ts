@@ -14,8 +14,8 @@ async function wishes(documents: Wished[], asked: object = {}) {
   const { runtime } = testRuntime([bench, ...workflows])
   const executions = await Promise.all(workflows.map(({ name }) => begin(runtime, { workflow: name, ...asked })))
   const all = executions.flatMap((execution) => execution.live())
-  const { objective, overtaking, priorityOf } = wishesOf(all)
-  const priorities = all.map(priorityOf)
+  const { objective, overtaking } = wishesOf(all)
+  const priorities = all.map(({ execution, origin }) => execution.planning.priorityOf(origin.submission_id))
   for (const execution of executions) await runtime.over(execution)
   return [objective, overtaking, ...priorities]
 }

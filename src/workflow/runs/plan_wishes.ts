@@ -1,10 +1,9 @@
-// The wishes of the people who submitted the runs of a bench, which its plan follows: what to minimize, what is important, and whether labware of one
-// kind may overtake.
+// The wishes of the people who submitted the runs of a bench, which its plan follows: what to minimize, and whether labware of one kind may overtake.
 
 import type { Objective } from '../state/objective.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
-export type PlanWishes = { readonly objective: Objective; readonly overtaking: number | null; priorityOf(thread: LabwareThread): number }
+export type PlanWishes = { readonly objective: Objective; readonly overtaking: number | null }
 
 /** Returns the wishes. Where runs differ, the plan is made for the shortest makespan, and labware overtakes only where all allow it. */
 export function wishesOf(threads: Iterable<LabwareThread>): PlanWishes {
@@ -17,10 +16,5 @@ export function wishesOf(threads: Iterable<LabwareThread>): PlanWishes {
   }
   const [objective = 'makespan'] = objectives.size === 1 ? objectives : []
   const overtaking = [...overtakings].reduce((least, one) => (least === null || one === null ? null : Math.max(least, one)), 0)
-  return { objective, overtaking, priorityOf }
-}
-
-/** Returns the priority of the submission of a thread; 0 is usual, and the higher number is more important. */
-export function priorityOf({ execution, origin }: LabwareThread): number {
-  return execution.planning.requestOf(origin.submission_id)?.priority ?? 0
+  return { objective, overtaking }
 }

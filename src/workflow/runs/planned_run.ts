@@ -1,4 +1,4 @@
-// One run among those that are planned together: what its submissions ask of the plan, and the rows of its plans.
+// The wishes of the submissions of one run for the plan of the bench, and the rows of its plans.
 
 import type { RecordRow } from '../../events/run_record_file.ts'
 import type { MadePlan } from '../schedule/made_plan.ts'
@@ -29,6 +29,11 @@ export class PlannedRun {
   /** Returns the request of a submission of the run. */
   requestOf(submission_id: string): SubmissionRequest | undefined {
     return this.#run.submissions.find((submission) => submission.submission_id === submission_id)?.request
+  }
+
+  /** Returns the priority of a submission; 0 is usual, and the higher number is more important. */
+  priorityOf(submission_id: string): number {
+    return this.requestOf(submission_id)?.priority ?? 0
   }
 
   /** Notes a plan that the bench follows. */

@@ -334,3 +334,18 @@ test('labware that a person carried elsewhere goes on from there, and a plan is 
   await runtime.over(execution)
   t.equal([...execution.threads.values()].filter(({ status }) => status.current === 'COMPLETED').length, 2)
 })
+
+test('a journey that cannot be foretold leaves the rule, and the run goes on', async (t) => {
+  let searches = 0
+  const search: FindSchedule = (problem) => {
+    searches++
+    return quick(problem)
+  }
+  const { runtime } = testRuntime([bench, document], { search })
+  const execution = await begin(runtime, asked)
+  execution.environment.scheduler.present.buffersOf = () => {
+    throw new Error('no')
+  }
+  await runtime.over(execution)
+  t.same([isOver(execution), searches], [true, 0])
+})

@@ -3,6 +3,7 @@
 import type { Clock } from '../../kit/clock.ts'
 import type { StepQueue } from '../../kit/steps.ts'
 import type { Hops } from '../plans/timing.ts'
+import type { MadePlan } from '../schedule/made_plan.ts'
 import type { FindSchedule, Problem, Schedule } from '../schedule/problem.ts'
 import type { Visit } from '../scheduler/advice.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
@@ -25,9 +26,6 @@ export type PlannerOptions = {
 /** The reason why a plan is made: labware came, labware is later or earlier than planned, or threads were held or went on. */
 export type PlanReason = 'came' | 'off_time' | 'held' | 'deadlock'
 
-/** A plan that the bench follows. Seconds are counted from when it was made. */
-export type AdoptedPlan = { reason: PlanReason; makespan_s: number; bound_s: number; states: number; visits: readonly Visit[] }
-
 /** Labware that is so many hops later or earlier than planned makes the plan out of date. */
 const slack_hops = 4
 /** Above this number of threads the bench goes by the rule alone: a plan would cost more than it saves. */
@@ -46,7 +44,7 @@ export class Planner {
   /** The threads of the bench that have not ended, in the order in which they came. */
   readonly #threads = new Set<LabwareThread>()
   /** The first plan since the bench was empty. */
-  first: AdoptedPlan | undefined
+  first: MadePlan | undefined
   #reason: PlanReason | undefined
   #isSearching = false
   #cancelAlarm = () => {}
@@ -93,7 +91,7 @@ export class Planner {
     this.#threads.delete(thread)
     const { scheduler } = this.#options
     scheduler.advice.forget(thread.thread_id)
-    // What kept the bench from a plan may have ended with it.
+    // The thread may have been the reason why the bench had no plan.
     if (this.#threads.size > 0 && !scheduler.advice.isInForce) this.request('came')
     if (this.#threads.size > 0) return
     this.#cancelAlarm()
@@ -158,13 +156,13 @@ export class Planner {
       const visits = schedule && problem ? visitsOf(schedule, problem, at_ms).filter(({ thread_id }) => isLive.has(thread_id)) : []
       this.#stopWaiting()
       scheduler.follow(visits)
-      if (schedule && isLive.size > 0) this.#adopted({ reason, ...schedule, visits })
+      if (schedule && isLive.size > 0) this.#adopted({ ...schedule, reason })
     } catch {
       // A journey that cannot be foretold: the run itself finds out why, and says so.
       scheduler.follow([])
     } finally {
       this.#isSearching = false
-      this.#hasBegun = true
+      this.#hasBegun = this.#threads.size > 0
       this.#made_ms = clock.now()
       release()
       if (this.#reason !== undefined && !isVirtual) steps.push(() => void this.make())
@@ -185,8 +183,7 @@ export class Planner {
     return Promise.race([found, late]).finally(() => cancel())
   }
 
-  #adopted({ reason, makespan_s, bound_s, states, visits }: AdoptedPlan): void {
-    const plan = { reason, makespan_s, bound_s, states, visits }
+  #adopted(plan: MadePlan): void {
     this.first ??= plan
     for (const execution of new Set([...this.#threads].map(({ execution }) => execution))) execution.planning.adopted(plan)
   }

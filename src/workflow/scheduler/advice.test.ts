@@ -61,7 +61,7 @@ test('a visit after which another has to begin in time does not begin earlier, a
   t.same(stage.news, ['a gets d1'])
 })
 
-test('labware that is not in the plan goes by the rule, and is told of; so is labware that asks for something else', (t) => {
+test('labware that is not in the plan goes by the rule, and the planner hears of it, as of labware that asks for something else', (t) => {
   const { stage, follow, told } = bench()
   stage.stand(['a', 'p1'], ['b', 'p2'], ['c', 'p3'])
   follow('a d1 0', 'a d2 50', 'c d1 100')
@@ -194,7 +194,7 @@ test('threads that wait for each other because of the plan give it up', (t) => {
   const { stage, scheduler, follow, told } = bench()
   stage.stand(['a', 'p1'])
   follow('c d1 0', 'a d1 100')
-  // It is to come to where a stands.
+  // The plan sends b to the position where a stands.
   stage.wish('c', 'p1')
   t.notOk(told.includes('dropped'))
   stage.wish('a', 'd1')
@@ -246,5 +246,31 @@ test('labware is parked where the plan says before others that come to the same 
   t.same(stage.news, [])
   stage.wish('a', 'd3')
   t.same(stage.news, ['a is to park at p1'])
+  t.end()
+})
+
+test('a plan knows what was granted while it was made', (t) => {
+  const { stage, scheduler, follow } = bench()
+  stage.stand(['a', 'p1'])
+  scheduler.advice.remember()
+  stage.wish('a', 'd1')
+  follow('a d1 0', 'a d2 100')
+  stage.visit('a')
+  stage.wish('a', 'd2')
+  t.same(stage.news, ['a gets d1', 'a gets d2'])
+  t.end()
+})
+
+test('labware in a delay does not make others give up a plan that has them wait for it', (t) => {
+  const { stage, scheduler, follow, told } = bench()
+  stage.stand(['a', 'p1'], ['b', 'p2'])
+  follow('a d1 0', 'b d1 100')
+  const idle = { thread_id: 'a', priority: 1, candidates: [], granted: () => {} } as const
+  const delay = scheduler.request({ ...idle, endsByItself: true })
+  stage.wish('b', 'd1')
+  t.same([told.includes('dropped'), stage.news], [false, []])
+  delay.withdraw()
+  scheduler.request(idle)
+  t.same([told.includes('dropped'), stage.news], [true, ['b gets d1']], 'labware that waits for others does')
   t.end()
 })

@@ -1,5 +1,5 @@
 // The plan that the scheduler follows where reality allows: in which order labware comes to each device, and where it waits in between. It is advice:
-// it only makes requests wait, and each grant passes the same checks as without it.
+// it only makes requests wait, and each grant passes the same safe-state check as without it.
 
 import { DeviceSites, type Resource, type Ticket } from './model.ts'
 
@@ -21,7 +21,7 @@ export type Visit = {
  * `first`: the plan gives the resource to this request next. `later`: to the thread in `by` first. `early`: not before `at` (ms). `elsewhere`: it sends the
  * labware to another resource.
  */
-export type Verdict = { kind: 'first' } | { kind: 'later'; by: string } | { kind: 'early'; at: number } | { kind: 'elsewhere' }
+export type PlanVerdict = { kind: 'first' } | { kind: 'later'; by: string } | { kind: 'early'; at: number } | { kind: 'elsewhere' }
 
 export type AdviceEvents = {
   /** A thread makes a request that has no place in the plan. */
@@ -80,7 +80,7 @@ export class Advice {
   }
 
   /** Returns what the plan says of a request for a resource at `now` (ms); undefined if it says nothing. */
-  verdict(ticket: Ticket, resource: Resource, now: number): Verdict | undefined {
+  verdict(ticket: Ticket, resource: Resource, now: number): PlanVerdict | undefined {
     const { thread_id } = ticket.claimant
     const visits = this.#visits.get(thread_id)
     if (!visits || isToCome(ticket, resource)) return undefined

@@ -18,6 +18,7 @@ export class Buffering {
   readonly #reservations: Reservations
   readonly #onDecision: OnDecision | undefined
   #seen = -1
+  #vacated = 0
 
   constructor(
     occupancy: Occupancy,
@@ -30,20 +31,31 @@ export class Buffering {
     this.#onDecision = parts.onDecision
   }
 
-  /** Parks one labware, if that pays. Returns whether it did. */
+  /** Parks one labware, if that pays. Returns whether it did. Only labware for which something has changed is looked at. */
   next(): boolean {
-    if (!this.#reservations.isTimed || this.#seen === this.#occupancy.version) return false
-    this.#seen = this.#occupancy.version
     if (this.#advice.isInForce) return this.#asPlanned()
-    const waiting = this.#finished()
+    const { crowded, cramped, vacated } = this.#occupancy
+    if (this.#vacated !== vacated) for (const ticket of cramped) crowded.add(ticket)
+    this.#vacated = vacated
+    if (crowded.size === 0) return false
+    const waiting = [...crowded].flatMap((ticket) => this.#longWaitOf(ticket))
+    crowded.clear()
     // Labware that waits for a device at work is parked before labware that waits for the former to leave.
-    for (const isKnown of [true, false])
-      for (const { ticket, wait } of waiting) if (Number.isFinite(wait) === isKnown && this.#park(ticket)) return true
+    waiting.sort((a, b) => Number(b.isKnown) - Number(a.isKnown))
+    for (const [i, { ticket }] of waiting.entries()) {
+      if (this.#park(ticket)) {
+        for (const other of waiting.slice(i + 1)) crowded.add(other.ticket)
+        return true
+      }
+      cramped.add(ticket)
+    }
     return false
   }
 
   /** Parks labware where the plan has it wait. */
   #asPlanned(): boolean {
+    if (this.#seen === this.#occupancy.version) return false
+    this.#seen = this.#occupancy.version
     for (const { ticket } of this.#occupancy.claimants.values()) {
       if (!ticket || !this.#parking.canPark(ticket) || ticket.claimant.placement?.routeGrant) continue
       const position = this.#advice.bufferOf(ticket.claimant.thread_id)
@@ -63,25 +75,28 @@ export class Buffering {
     return isParked
   }
 
-  /** Lists the labware in the way that would wait long. */
-  #finished(): { ticket: Ticket; wait: number }[] {
-    const found: { ticket: Ticket; wait: number }[] = []
+  /** Returns the request of labware in the way that would wait long, and whether it is known how long; else nothing. Without durations nothing is long. */
+  #longWaitOf(ticket: Ticket): { ticket: Ticket; isKnown: boolean }[] {
     const least = longWait_hops * this.#reservations.longestHop()
-    for (const device of this.#occupancy.devices()) {
-      if (device.wanted.size === 0 || device.holder) continue
-      for (const { placement } of device.zones) {
-        const ticket = placement?.claimant?.ticket
-        if (!ticket || placement.routeGrant || !this.#mayWaitElsewhere(ticket, device)) continue
-        const wait = this.#reservations.waitFor(ticket)
-        if (wait >= least) found.push({ ticket, wait })
-      }
-    }
-    return found
+    const { placement } = ticket.claimant
+    const device = placement?.zone.device
+    if (least === 0 || !device || device.holder || placement.routeGrant || !this.#mayWaitElsewhere(ticket, device)) return []
+    const wait = this.#reservations.waitFor(ticket)
+    return wait >= least ? [{ ticket, isKnown: Number.isFinite(wait) }] : []
   }
 
   #mayWaitElsewhere(ticket: Ticket, device: DeviceSites): boolean {
     const { claimant, isIdle, parked, request } = ticket
-    if (isIdle || !request.alone || parked > 0 || claimant.hurries || claimant.isHeld || request.keeps || !this.#parking.canPark(ticket))
+    if (
+      device.wanted.size === 0 ||
+      isIdle ||
+      !request.alone ||
+      parked > 0 ||
+      claimant.hurries ||
+      claimant.isHeld ||
+      request.keeps ||
+      !this.#parking.canPark(ticket)
+    )
       return false
     for (const other of device.wanted) if (other.claimant !== claimant && !other.claimant.isHeld) return !ticket.resources.includes(device)
     return false

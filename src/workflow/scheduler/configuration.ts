@@ -1,4 +1,4 @@
-// Writes down what stands on an island of the deck, and where it must go, as the plain configuration that the safe-state check searches.
+// Makes the configuration that the safe-state check searches: the labware of an island of the deck, and the stops that each labware has left.
 
 import { resourcesOf } from './greedy_safety.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
@@ -35,7 +35,7 @@ export class Configurations {
 
   /**
    * Returns the configuration of an island after a change, or the present one. Undefined if a claimant there needs other labware, because nobody
-   * knows then what it waits for, and where the labware stands at places of so many kinds that the ways between them are not worth finding.
+   * knows then what it waits for; undefined also where the labware stands at places of so many kinds that the ways between them are not worth finding.
    */
   after(island: number, change?: Change): Sketch | undefined {
     const claimants = this.#occupancy.claimantsOn(island)

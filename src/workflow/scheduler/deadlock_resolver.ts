@@ -24,6 +24,7 @@ export class DeadlockResolver {
   readonly #avoidance: DeadlockAvoidance
   readonly #parking: Parking
   readonly #idlers: Idlers
+  readonly #advice: Advice
   readonly #onDecision: OnDecision | undefined
   readonly #suspects = new SmallSet<Claimant>()
   /** The unresolved deadlocks, by at least one member of each. */
@@ -37,16 +38,7 @@ export class DeadlockResolver {
 
   constructor(
     occupancy: Occupancy,
-    {
-      requests,
-      routeGrants,
-      parking,
-      reservations,
-      avoidance,
-      advice,
-      isHeld,
-      onDecision,
-    }: {
+    parts: {
       requests: RequestQueue
       routeGrants: RouteGrants
       parking: Parking
@@ -58,13 +50,14 @@ export class DeadlockResolver {
     },
   ) {
     this.#occupancy = occupancy
-    this.#requests = requests
-    this.#reservations = reservations
-    this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
-    this.#parking = parking
-    this.#avoidance = avoidance
-    this.#idlers = new Idlers(parking, advice)
-    this.#onDecision = onDecision
+    this.#requests = parts.requests
+    this.#reservations = parts.reservations
+    this.#waitForGraph = new WaitForGraph(occupancy, parts)
+    this.#parking = parts.parking
+    this.#avoidance = parts.avoidance
+    this.#advice = parts.advice
+    this.#idlers = new Idlers(parts.parking, parts.advice)
+    this.#onDecision = parts.onDecision
   }
 
   /** Marks a claimant that began to wait, or waits for others than before: a new deadlock contains it. */
@@ -150,10 +143,13 @@ export class DeadlockResolver {
 
   /** Takes the best step to resolve this deadlock. Returns whether there was one. */
   #resolve(members: ReadonlySet<Claimant>): boolean {
-    if ([...members].some(({ ticket }) => ticket && ticket.barred >= 0)) {
+    const tickets = [...members].flatMap(({ ticket }) => ticket ?? [])
+    if (this.#advice.isInForce && tickets.some(({ barred }) => barred >= 0)) {
       // Labware in a delay goes on by itself, and the plan counts on it.
-      if (this.#reservations.isPlanned && [...members].some(({ ticket }) => ticket?.request.endsByItself)) return false
-      if (this.#reservations.dropPlan()) return true
+      if (tickets.some(({ request }) => request.endsByItself)) return false
+      this.#advice.drop()
+      this.#occupancy.version++
+      return true
     }
     return this.#avoidance.urgently(() => {
       if (this.#grantBarred(members, (ticket, resource) => ticket.claimant.hurries && this.#isSafe(ticket, resource))) return true

@@ -11,6 +11,10 @@ export class Occupancy {
   readonly claimants = new Map<string, Claimant>()
   /** The claimants to which a resource is promised. */
   readonly promised = new SmallSet<Claimant>()
+  /** The requests whose labware stands in a device and may better wait elsewhere, because something has changed for it. */
+  readonly crowded = new Set<Ticket>()
+  /** The requests whose labware found no room elsewhere. */
+  readonly cramped = new Set<Ticket>()
   /** The claimants that wait for a custom event. */
   readonly hearing = new Set<Claimant>()
   readonly placements = new Map<string, Placement>()
@@ -83,10 +87,6 @@ export class Occupancy {
     const zone = this.#zones.get(position)
     if (!zone) throw new LabError('not_found', `the topology has no position ${position}`)
     return zone
-  }
-
-  devices(): Iterable<DeviceSites> {
-    return this.#devices.values()
   }
 
   device(name: string): DeviceSites {
@@ -219,6 +219,7 @@ export class Occupancy {
   hold(sites: DeviceSites, ticket: Ticket): void {
     sites.holder = ticket.claimant
     sites.grant = ticket
+    for (const other of sites.wanted) this.#noteCrowded(other.claimant)
     ticket.claimant.holds.add(sites)
     this.version++
   }
@@ -229,8 +230,24 @@ export class Occupancy {
     sites.grant = null
     claimant.holds.delete(sites)
     if (claimant.goal === sites) claimant.goal = null
+    this.#noteCrowdedIn(sites)
     this.touch(sites)
     for (const zone of sites.zones) this.touch(zone)
+  }
+
+  /** Notes that labware which stands in a device may have to wait longer, or is in the way of more labware. */
+  #noteCrowded({ ticket, placement }: Claimant): void {
+    if (ticket?.isInLine && placement?.zone.device) this.crowded.add(ticket)
+  }
+
+  #noteCrowdedIn({ zones }: DeviceSites): void {
+    for (const { placement } of zones) if (placement?.claimant) this.#noteCrowded(placement.claimant)
+  }
+
+  /** Notes the labware of a request that waits, and the labware in the devices that it wants. */
+  noteCrowdedBy({ claimant, resources }: Ticket): void {
+    this.#noteCrowded(claimant)
+    for (const resource of resources) if (resource instanceof DeviceSites) this.#noteCrowdedIn(resource)
   }
 
   promise(resource: Resource, claimant: Claimant): void {

@@ -59,9 +59,9 @@ export class Parking {
     return (isHome ? [home, ...near] : near).find(
       (parkingZone) =>
         isFree(parkingZone) &&
-        (!ticket || this.#avoidance.mayPark(ticket, parkingZone)) &&
         !(parkingZone.isHandOver && this.#isNeeded(parkingZone)) &&
-        !this.#routeGrants.isCutOff(placement, parkingZone.positions[0]!.name),
+        !this.#routeGrants.isCutOff(placement, parkingZone.positions[0]!.name) &&
+        (!ticket || this.#avoidance.mayPark(ticket, parkingZone)),
     )
   }
 

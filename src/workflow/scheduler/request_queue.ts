@@ -148,6 +148,7 @@ export class RequestQueue {
   #putInLine(ticket: Ticket): void {
     ticket.isInLine = true
     for (const resource of new Set(ticket.resources)) resource.wanted.add(ticket)
+    this.#occupancy.noteCrowdedBy(ticket)
     this.#letIn(ticket)
     this.#occupancy.version++
   }
@@ -165,6 +166,8 @@ export class RequestQueue {
     ticket.isFresh = false
     if (!ticket.isInLine) return
     ticket.isInLine = false
+    this.#occupancy.crowded.delete(ticket)
+    this.#occupancy.cramped.delete(ticket)
     for (const resource of new Set(ticket.resources)) resource.wanted.delete(ticket)
     for (const labware_id of ticket.inputs) this.#dropGuest(labware_id, ticket)
   }

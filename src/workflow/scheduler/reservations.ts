@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../kit/clock.ts'
 import type { Hops } from '../plans/timing.ts'
-import type { Advice, Verdict } from './advice.ts'
+import type { Advice, PlanVerdict } from './advice.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Keep } from './request.ts'
@@ -53,20 +53,7 @@ export class Reservations {
     return Array.isArray(plan) || this.#hasToGo(ticket.claimant, resource, plan) ? undefined : plan
   }
 
-  /** Whether a plan is followed. */
-  get isPlanned(): boolean {
-    return this.#advice.isInForce
-  }
-
-  /** Gives the plan up, because threads that follow it wait for each other. Returns whether there was one. */
-  dropPlan(): boolean {
-    if (!this.#advice.isInForce) return false
-    this.#advice.drop()
-    this.#occupancy.version++
-    return true
-  }
-
-  #plannedOtherwise(resource: Resource, verdict: Verdict): Barred {
+  #plannedOtherwise(resource: Resource, verdict: PlanVerdict): Barred {
     const wanted = resource instanceof DeviceSites ? resource.name : resource.positions[0]!.name
     const by = (verdict.kind === 'later' && this.#occupancy.claimants.get(verdict.by)) || null
     if (verdict.kind === 'early') return { reason: 'early', wanted, by: null, at: verdict.at }
@@ -238,11 +225,6 @@ export class Reservations {
           : 0,
     )
     return Math.max(0, Math.min(...waits))
-  }
-
-  /** Whether the durations of hops are known. */
-  get isTimed(): boolean {
-    return this.#ahead !== undefined
   }
 
   /** Estimates when the present use of a device ends. */

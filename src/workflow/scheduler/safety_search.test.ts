@@ -3,7 +3,9 @@
 import { test } from 'tap'
 import { canAllFinish } from '../../testing/brute_force.ts'
 import { randomFrom } from '../../testing/scheduler_runs.ts'
-import { type Configuration, isSafe, isSafeUnbounded, type Traveller } from './safety_search.ts'
+import { type Configuration, isSafe, type Traveller } from './safety_search.ts'
+
+const isSafeUnbounded = (configuration: Configuration) => isSafe(configuration, Number.POSITIVE_INFINITY).verdict === 'safe'
 
 /** Places that all reach each other. */
 function deck(count: number, travellers: readonly Partial<Traveller>[], more: Partial<Configuration> = {}): Configuration {

@@ -42,11 +42,6 @@ export function isSafe(configuration: Configuration, bound: number): { verdict: 
   return { verdict: new Search(configuration, bound).dive() ? 'safe' : 'unknown', looked: search.looked }
 }
 
-/** Searches without a bound. The caller may run it in a worker. */
-export function isSafeUnbounded(configuration: Configuration): boolean {
-  return isSafe(configuration, Number.POSITIVE_INFINITY).verdict === 'safe'
-}
-
 /** The labware has left the deck. */
 const gone = -1
 /** The labware has not moved yet, and occupies all of `Traveller.at`. */

@@ -250,6 +250,7 @@ export class Scheduler {
     claimant.isHeld = isHeld
     this.#occupancy.version++
     if (isHeld) this.advice.forget(thread_id)
+    else if (claimant.ticket) this.#occupancy.noteCrowdedBy(claimant.ticket)
     this.advice.events?.held()
     if (isHeld) this.#breakPromises()
     if (isHeld) this.#deadlocks.suspectAll()
@@ -300,8 +301,6 @@ export class Scheduler {
     this.#occupancy.version++
     this.#settle()
   }
-
-  // Going
 
   /**
    * Requests the whole route to a position that is reserved for the thread (by a request, by `holds`, or by parking), so that no labware waits on the

@@ -56,6 +56,7 @@ export interface RunPorts extends Publisher {
     /** See `PlannedRun`. */
     readonly saves_s: number | null | undefined
     requestOf(submission_id: string): SubmissionRequest | undefined
+    priorityOf(submission_id: string): number
     adopted(plan: MadePlan): void
   }
   readonly stall: { blocked(more: 1 | -1): void; suspect(): void }

@@ -12,8 +12,8 @@ const ofPriority_s = 3600
 const known = new WeakMap<object, Map<string, ReadonlyMap<string, number>>>()
 
 /**
- * Returns the urgency of an action in seconds, with the priority of the submission. All labware of one kind has the same urgency at the same devices, also where its journey comes to them
- * several times, so that it is served in the order in which it came.
+ * Returns the urgency of an action in seconds, with the priority of the submission. All labware of one kind has the same urgency at the same devices, also
+ * where its journey comes to them several times, so that it is served in the order in which it came.
  */
 export function urgencyOf(thread: LabwareThread, action: ActionPlan): number {
   const { plan, origin, execution } = thread
@@ -22,13 +22,12 @@ export function urgencyOf(thread: LabwareThread, action: ActionPlan): number {
   const submission = `${plan.name} ${origin.submission_id}`
   const urgencies = journeys.get(submission) ?? urgenciesOf(thread)
   journeys.set(submission, urgencies)
-  const priority = execution.planning.requestOf(origin.submission_id)?.priority ?? 0
-  return (urgencies.get(action.devices.join()) ?? 0) + priority * ofPriority_s
+  return urgencies.get(action.devices.join()) ?? 0
 }
 
 function urgenciesOf(thread: LabwareThread): ReadonlyMap<string, number> {
   const urgencies = new Map<string, number>()
-  let left = 0
+  let left = thread.execution.planning.priorityOf(thread.origin.submission_id) * ofPriority_s
   for (const action of [...actionsOf(thread.plan)].reverse()) {
     const seconds = Math.min(...action.devices.map((device) => secondsAt(thread, action, device) ?? 0))
     const devices = action.devices.join()

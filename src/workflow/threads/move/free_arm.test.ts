@@ -2,8 +2,12 @@
 
 import { test } from 'tap'
 import { severalArms, standing, workflowOf } from '../../../testing/documents.ts'
+import { graphOn } from '../../../testing/scheduler.ts'
 import { begin, run, testRuntime, threadIn, until } from '../../../testing/workflow.ts'
+import type { Equipment } from '../../equipment/equipment.ts'
 import type { Execution } from '../../runs/execution.ts'
+import type { LabwareThread } from '../thread.ts'
+import { alikeOf, takeFreeArm } from './free_arm.ts'
 
 const devices = ['d1', 'd2', 'd3']
 const pads = ['in1', 'in2', 'in3']
@@ -106,4 +110,46 @@ test('where only one arm reaches both positions, labware waits for that one', as
     ['plate2', 'left', 12, 24],
     ['plate3', 'right', 0, 12],
   ])
+})
+
+test('an arm with a fault gets no hop while another one can make it, but keeps the labware in its gripper', async (t) => {
+  const { runtime } = testRuntime([bench, work])
+  const execution = await begin(runtime, { workflow: 'work' })
+  execution.environment.equipment.faults = () => [{ device_id: 'left' } as ReturnType<NonNullable<Equipment['faults']>>[number]]
+  await runtime.over(execution)
+  t.same(new Set(hops(execution).map((hop) => (hop as string[])[1])), new Set(['right']))
+  const held = { environment: execution.environment, labware: { held_by: 'left' } } as unknown as LabwareThread
+  t.equal(takeFreeArm(held, { from: 'in1', to: 'd1', transporter: 'left' }), undefined)
+})
+
+test('machines share hops with machines, and people with people', (t) => {
+  const graph = graphOn(severalArms({ arm: all, hands: all, lift: all, other_hands: all }, { nests: devices }))
+  const equipment: Pick<Equipment, 'person'> = {
+    person: (id) => (id.endsWith('hands') ? ({} as ReturnType<NonNullable<Equipment['person']>>) : undefined),
+  }
+  const alike = (transporter: string) => alikeOf({ from: 'in1', to: 'd1', transporter }, graph, equipment)
+  t.same(alike('arm'), ['arm', 'lift'])
+  t.same(alike('hands'), ['hands', 'other_hands'])
+  t.end()
+})
+
+test('labware that a person moves while it waits for an arm is not picked where it stood, and the arm is free again', async (t) => {
+  const { runtime } = testRuntime([
+    severalArms(
+      { left: [...all, 'far'], right: [...all, 'far'] },
+      { nests: devices, operations: Object.fromEntries(devices.map((device) => [device, { work: 100 }])) },
+    ),
+    work,
+  ])
+  const execution = await begin(runtime, { workflow: 'work' })
+  after(execution, 5, () => execution.environment.scheduler.put('x', 'far', null))
+  after(execution, 6, () => {
+    const { labware } = execution.live().find(({ name }) => name === 'plate3')!
+    execution.environment.scheduler.remove('x')
+    execution.environment.scheduler.put(labware.labware_id, 'far', execution.live().find(({ name }) => name === 'plate3')!.thread_id)
+  })
+  await runtime.over(execution)
+  const third = execution.timeline.rows().filter(({ kind, thread_name }) => kind === 'move' && thread_name === 'plate3')
+  t.equal(third[0]?.from, 'far')
+  t.same(holders(execution), [undefined, undefined])
 })

@@ -10,11 +10,13 @@ import type { LabwareThread } from '../thread.ts'
 export function takeFreeArm(thread: LabwareThread, hop: Hop): Promise<Hop> | undefined {
   const { scheduler, equipment } = thread.environment
   const { from, to } = hop
+  // Labware in a gripper stays with its arm.
+  if (thread.labware.held_by !== null) return undefined
   const alike = alikeOf(hop, scheduler.graph, equipment)
   const faulted = new Set(alike.length > 1 ? equipment.faults?.().map(({ device_id }) => device_id) : [])
   const able = alike.filter((transporter) => !faulted.has(transporter))
   if (able.length === 1 && able[0] !== hop.transporter) return Promise.resolve({ ...hop, transporter: able[0]! })
-  if (able.length < 2 || thread.labware.held_by !== null) return undefined
+  if (able.length < 2) return undefined
   const obstacles = () =>
     able.map((wanted): Obstacle => ({ wanted, reason: 'held', thread_id: scheduler.transporters.holder(wanted) ?? null, labware_id: null }))
   const waiting = { kind: 'reservation', what: `transporter ${able.join(' or ')}`, interruptedBy: 'abort', obstacles } as const
