@@ -317,5 +317,6 @@ for (const [title, body, said] of cases)
     writeFileSync(`${folder}/pylabrobot/io/__init__.py`, '')
     writeFileSync(`${folder}/pylabrobot/io/port.py`, port)
     const { stdout, stderr } = spawnSync('python3', ['-c', `${head}${body}\nasyncio.run(main())`], { cwd: folder, encoding: 'utf8' })
-    t.same(stdout && JSON.parse(stdout), said, stderr)
+    // How long a halt took is not what these cases hold: half a second on a busy machine is rounded to one.
+    t.same(stdout && JSON.parse(stdout.replace(/not halted after \d+ s/, 'not halted after 0 s')), said, stderr)
   })
