@@ -13,6 +13,7 @@ import {
   optionsOf,
   type ReadingName,
   readings,
+  rowOf,
 } from './operations.ts'
 import type { Capabilities } from './records.ts'
 import { usualSeconds } from './usual_time.ts'
@@ -57,15 +58,24 @@ function entry(
   if (name in readings) return { name, method: 'GET', params: paramsSchema({}, noBounds), typical_seconds: 1, max_seconds: 5 }
   const { params, margin_seconds } = operations[name as OperationName]
   const held = heldOf(name)
+  const returns = unitsOf(rowOf(name)?.returns)
   const longest = 'duration' in params.entries ? (limits.duration?.max ?? 0) : 0
   return {
     name,
     method: 'POST',
     params: paramsSchema(params.entries, { limits, choices }),
+    ...(returns && { returns }),
     ...(held && { renewed_within_ms: held.renewed_within_ms }),
     typical_seconds: usualSeconds(name as OperationName, typical),
     max_seconds: longest + margin_seconds,
   }
+}
+
+/** Returns the units of the values that an operation gives, by their names; undefined where it gives none. */
+function unitsOf(returns: v.GenericSchema | undefined): Record<string, string> | undefined {
+  if (!returns) return undefined
+  const { entries } = returns as v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>
+  return Object.fromEntries(Object.entries(entries).map(([name, schema]) => [name, String(v.getMetadata(schema).unit ?? '')]))
 }
 
 const noBounds: Bounds = { limits: {}, choices: {} }
@@ -79,6 +89,7 @@ function paramsSchema(entries: Record<string, v.GenericSchema>, { limits, choice
 
 function paramSchema(schema: v.GenericSchema, limit: Limit | undefined, taken: readonly string[] | undefined) {
   const inner = isOptional(schema) ? schema.wrapped : schema
+  if (inner.type === 'array') return listSchema(inner as List)
   const options = optionsOf(inner)
   const type = limit?.step && Number.isInteger(limit.step) ? 'integer' : isText(inner) ? 'string' : 'number'
   return {
@@ -91,6 +102,20 @@ function paramSchema(schema: v.GenericSchema, limit: Limit | undefined, taken: r
     ...(limit && { minimum: limit.min, maximum: limit.max }),
     ...(limit?.step && { step: limit.step }),
   }
+}
+
+type List = v.ArraySchema<v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>, undefined>
+
+/** The JSON Schema of a list of records. */
+function listSchema(list: List): object {
+  return { type: 'array', description: v.getDescription(list), items: paramsSchema(list.item.entries, noBounds), ...lengthOf(list) }
+}
+
+/** Returns the bounds of the length of a list. */
+function lengthOf(schema: v.GenericSchema): { minItems?: number; maxItems?: number } {
+  const steps = stepsOf(schema as Step)
+  const [min, max] = ['min_length', 'max_length'].map((type) => steps.find((step) => step.type === type)?.requirement)
+  return { ...(min !== undefined && { minItems: min }), ...(max !== undefined && { maxItems: max }) }
 }
 
 /** Returns the range that the schema of a number itself has. */

@@ -1,11 +1,23 @@
 // The device that a driver makes, and its link.
 
+import type * as v from 'valibot'
 import type { LabError } from '../errors.ts'
 import type { OwnOperation } from './description.ts'
 import type { MoveName, OperationName, operations, Params, Performable, Question, Read } from './operations.ts'
 import type { CarriedLabware, MoveTarget, Skill, Way } from './way.ts'
 
-const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
+const deviceTypes = [
+  'shaker',
+  'sealer',
+  'peeler',
+  'centrifuge',
+  'storage',
+  'scanner',
+  'balance',
+  'thermocycler',
+  'temperature_controller',
+  'transporter',
+] as const
 export type DeviceType = (typeof deviceTypes)[number]
 
 /** The identity that an instrument reports. A member is null where the instrument cannot report it. */
@@ -52,8 +64,15 @@ export type Destination = { way: Way | null }
 export type Given<Name extends OperationName> = Params<Name> &
   ((typeof operations)[Name] extends { goes_to: unknown } ? Destination : object)
 
-/** A held operation may resolve with the message of its end, in place of that of the table: only its driver knows how far it went. */
-type Ended<Name extends OperationName> = (typeof operations)[Name] extends { held: unknown } ? Promise<string | undefined> : Promise<void>
+/**
+ * The value with which an operation resolves: the values that it gives, if its row has `returns`. A held operation may resolve with the message of its end,
+ * in place of that of the table: only its driver knows how far it went.
+ */
+type Ended<Name extends OperationName> = (typeof operations)[Name] extends { returns: infer Returns extends v.GenericSchema }
+  ? Promise<v.InferOutput<Returns>>
+  : (typeof operations)[Name] extends { held: unknown }
+    ? Promise<string | undefined>
+    : Promise<void>
 
 type Commands = {
   [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: ((params: Given<Name>, signal: AbortSignal) => Ended<Name>) | undefined

@@ -2,7 +2,7 @@
 
 import type { Attach, Destination, Device, Progress } from './device.ts'
 import type { OperationRun } from './operation_run.ts'
-import type { Performable } from './operations.ts'
+import { type Performable, rowOf } from './operations.ts'
 
 type Driving = { destination: Partial<Destination>; attach?: Attach | undefined }
 
@@ -12,8 +12,10 @@ export async function drive(device: Device, run: OperationRun, { destination, at
   const { operation_id } = run.record
   const params = { ...run.record.params, ...destination }
   if (!device.described?.operations.has(name)) {
-    const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<string | undefined>
-    run.done = await operate(params, signal)
+    const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<unknown>
+    const ended = await operate(params, signal)
+    if (rowOf(name)?.returns) run.data = ended
+    else run.done = ended as string | undefined
     return
   }
   const progressed = (progress: Progress) => {

@@ -24,6 +24,12 @@ function choice(least: number, most: number, usual: number, description: string,
 
 const Nothing = v.strictObject({})
 
+/** The number of a slot in a storage, from 1. */
+const Slot = described(Whole(1, 10_000), 'Slot of the storage, from 1')
+
+/** A step of a temperature profile. */
+const ProfileStep = v.strictObject({ temperature: quantity('°C', 'Temperature of the block'), seconds: quantity('s', 'Time at it') })
+
 /**
  * The operations: POST with a body, answered when they are done.
  *
@@ -32,7 +38,7 @@ const Nothing = v.strictObject({})
  * `done` is the message of a good end. `leaves_on` returns what would continue if this process ended: the motion for
  * its duration, unless the instrument times it; or the heat until it is switched off or the device is halted. An `extension` goes
  * beyond the published API. An operation that is `held` lasts only while its caller renews it, and ends gently then. `goes_to` returns the
- * teachpoint to which it goes; the driver gets the way there. `sets` is the state of the door or the plate lock after a good end; null where
+ * teachpoint to which it goes; the driver gets the way there. `returns` is the schema of the values that it gives, with their units. `sets` is the state of the door or the plate lock after a good end; null where
  * the instrument moves the door as it likes.
  */
 export const operations = {
@@ -138,6 +144,92 @@ export const operations = {
     done: ({ temperature }: { temperature: number | null }) =>
       temperature === null ? 'heater switched off' : `temperature set to ${temperature} °C`,
   },
+  set_lid_temperature: {
+    summary: 'Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached',
+    extension: true,
+    params: v.strictObject({ temperature: quantityOrOff('°C', 'Target temperature of the lid, or null for no heat') }),
+    typical_seconds: 1,
+    margin_seconds: 10,
+    leaves_on: ({ temperature }: { temperature: number | null }) => (temperature === null ? undefined : 'heat'),
+    done: ({ temperature }: { temperature: number | null }) =>
+      temperature === null ? 'lid heater switched off' : `lid temperature set to ${temperature} °C`,
+  },
+  run_profile: {
+    summary: 'Run a temperature profile: the steps in order, repeated; the last temperature is held afterwards',
+    extension: true,
+    params: v.strictObject({
+      steps: described(
+        v.pipe(v.array(ProfileStep), v.minLength(1), v.maxLength(100)),
+        'Steps of the profile: [{"temperature": 95, "seconds": 30}]',
+      ),
+      repetitions: choice(1, 999, 1, 'How many times the steps are done'),
+    }),
+    typical_seconds: 60,
+    margin_seconds: 3600,
+    leaves_on: () => 'heat',
+    done: ({ steps, repetitions }: { steps: readonly unknown[]; repetitions: number }) =>
+      `profile of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'} done ${repetitions === 1 ? 'once' : `${repetitions} times`}`,
+  },
+  store: {
+    summary: 'Take the labware at the transfer station into a slot of the storage',
+    extension: true,
+    params: v.strictObject({ slot: v.optional(described(Whole(1, 10_000), 'Slot, from 1; without it the first free one')) }),
+    typical_seconds: 20,
+    margin_seconds: 120,
+    leaves_on: () => 'motion',
+    done: ({ slot }: { slot?: number | undefined }) => `stored in slot ${slot}`,
+  },
+  retrieve: {
+    summary: 'Bring the labware in a slot of the storage to the transfer station',
+    extension: true,
+    params: v.strictObject({ slot: Slot }),
+    typical_seconds: 20,
+    margin_seconds: 120,
+    leaves_on: () => 'motion',
+    done: ({ slot }: { slot: number }) => `retrieved from slot ${slot}`,
+  },
+  scan: {
+    summary: 'Read a barcode; of a storage: look which slots are taken',
+    extension: true,
+    params: Nothing,
+    returns: v.strictObject({
+      barcode: v.optional(described(v.nullable(v.string()), 'The code that a scanner read; null if there was none')),
+      slots: v.optional(
+        described(
+          v.array(v.strictObject({ slot: Slot, taken: v.boolean(), barcode: v.nullable(v.string()) })),
+          'The slots of a storage, with the barcode where it can read one',
+        ),
+      ),
+    }),
+    typical_seconds: 2,
+    margin_seconds: 600,
+    done: () => 'scanned',
+  },
+  weigh: {
+    summary: 'Weigh: waits until the value is stable',
+    extension: true,
+    params: Nothing,
+    returns: v.strictObject({ weight: described(v.number(), 'The stable net weight', 'g') }),
+    typical_seconds: 3,
+    margin_seconds: 60,
+    done: () => 'weighed',
+  },
+  tare: {
+    summary: 'Tare: the present load becomes zero',
+    extension: true,
+    params: Nothing,
+    typical_seconds: 3,
+    margin_seconds: 60,
+    done: () => 'tared',
+  },
+  zero: {
+    summary: 'Set the zero point of an empty balance',
+    extension: true,
+    params: Nothing,
+    typical_seconds: 3,
+    margin_seconds: 60,
+    done: () => 'set to zero',
+  },
   jog: {
     summary: 'Move an arm along one axis while the operation is renewed',
     extension: true,
@@ -211,6 +303,48 @@ export const questions = {
     }),
     shown: (read: { temperature: number; target: number | null }) => read,
   },
+  get_lid_temperature: {
+    summary: 'Get the temperature of the lid in °C, and the target, null when none is set',
+    success: 'The temperature now',
+    answer: v.strictObject({
+      device_id: v.string(),
+      lid_temperature: v.pipe(v.number(), v.metadata({ unit: '°C' })),
+      target: described(v.nullable(v.number()), 'null when none is set', '°C'),
+    }),
+    shown: (read: { lid_temperature: number; target: number | null }) => read,
+  },
+  humidity: {
+    summary: 'Get the relative humidity in %, and the target, null when none is set',
+    success: 'The humidity now',
+    answer: v.strictObject({
+      device_id: v.string(),
+      humidity: v.pipe(v.number(), v.metadata({ unit: '%' })),
+      target: described(v.nullable(v.number()), 'null when none is set', '%'),
+    }),
+    shown: (read: { humidity: number; target: number | null }) => read,
+  },
+  co2: {
+    summary: 'Get the concentration of CO2 in %, and the target, null when none is set',
+    success: 'The concentration now',
+    answer: v.strictObject({
+      device_id: v.string(),
+      co2: v.pipe(v.number(), v.metadata({ unit: '%' })),
+      target: described(v.nullable(v.number()), 'null when none is set', '%'),
+    }),
+    shown: (read: { co2: number; target: number | null }) => read,
+  },
+  weight: {
+    summary: 'Get the weight in g that a balance shows now, also while it is not stable',
+    success: 'The weight now',
+    answer: v.strictObject({ device_id: v.string(), weight: v.pipe(v.number(), v.metadata({ unit: 'g' })), stable: v.boolean() }),
+    shown: (read: { weight: number; stable: boolean }) => read,
+  },
+  barcode: {
+    summary: 'Get the barcode that a scanner has read last',
+    success: 'The newest code; null before the first',
+    answer: v.strictObject({ device_id: v.string(), barcode: v.nullable(v.string()) }),
+    shown: (read: { barcode: string | null }) => read,
+  },
   pose: {
     summary: 'Get the position of an arm as the coordinates of a teachpoint',
     description:
@@ -234,6 +368,7 @@ type OperationShape = TaskShape & {
   summary: string
   extension?: true
   params: v.GenericSchema
+  returns?: v.GenericSchema
   leaves_on?(params: never): Leaves
   held?: Held
   goes_to?(params: never): string

@@ -11,7 +11,10 @@ const UnixSeconds = described(v.number(), 'Unix time', 's')
 /** A device in the list. */
 export const DeviceSummary = v.strictObject({
   device_id: v.string(),
-  type: described(v.string(), '`shaker`, `sealer`, `peeler`, `centrifuge`, `transporter`, or what the configuration of a bridge names'),
+  type: described(
+    v.string(),
+    '`shaker`, `sealer`, `peeler`, `centrifuge`, `storage`, `scanner`, `balance`, `thermocycler`, `temperature_controller`, `transporter`, or what the configuration of a bridge names',
+  ),
   name: v.string(),
   is_initialized: v.boolean(),
 })

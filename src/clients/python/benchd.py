@@ -102,6 +102,14 @@ OPERATIONS: Dict[str, str] = {
     "lock_plate": "Lock plate",
     "unlock_plate": "Unlock plate",
     "set_temperature": "Set the target temperature, or switch the heater off; answers before the temperature is reached",
+    "set_lid_temperature": "Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached",
+    "run_profile": "Run a temperature profile: the steps in order, repeated; the last temperature is held afterwards",
+    "store": "Take the labware at the transfer station into a slot of the storage",
+    "retrieve": "Bring the labware in a slot of the storage to the transfer station",
+    "scan": "Read a barcode; of a storage: look which slots are taken",
+    "weigh": "Weigh: waits until the value is stable",
+    "tare": "Tare: the present load becomes zero",
+    "zero": "Set the zero point of an empty balance",
     "jog": "Move an arm along one axis while the operation is renewed",
     "free_drive": "Let a person lead an arm by hand while the operation is renewed",
     "go_to": "Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern",
@@ -110,6 +118,11 @@ OPERATIONS: Dict[str, str] = {
 READINGS: Dict[str, str] = {
     "initialized": "Check whether the device is initialized",
     "get_temperature": "Get the temperature in °C, and the target, null when none is set",
+    "get_lid_temperature": "Get the temperature of the lid in °C, and the target, null when none is set",
+    "humidity": "Get the relative humidity in %, and the target, null when none is set",
+    "co2": "Get the concentration of CO2 in %, and the target, null when none is set",
+    "weight": "Get the weight in g that a balance shows now, also while it is not stable",
+    "barcode": "Get the barcode that a scanner has read last",
     "pose": "Get the position of an arm as the coordinates of a teachpoint",
 }
 
@@ -224,6 +237,78 @@ if TYPE_CHECKING:
 
         set_temperature: _set_temperature
 
+        class _set_lid_temperature:
+            def __call__(self, *, temperature: Optional[float]) -> Dict[str, Any]:
+                """Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached; temperature in °C."""
+                ...
+
+            def start(self, *, temperature: Optional[float]) -> "Operation": ...
+
+        set_lid_temperature: _set_lid_temperature
+
+        class _run_profile:
+            def __call__(self, *, steps: Any, repetitions: Optional[int] = None) -> Dict[str, Any]:
+                """Run a temperature profile: the steps in order, repeated; the last temperature is held afterwards."""
+                ...
+
+            def start(self, *, steps: Any, repetitions: Optional[int] = None) -> "Operation": ...
+
+        run_profile: _run_profile
+
+        class _store:
+            def __call__(self, *, slot: Optional[int] = None) -> Dict[str, Any]:
+                """Take the labware at the transfer station into a slot of the storage."""
+                ...
+
+            def start(self, *, slot: Optional[int] = None) -> "Operation": ...
+
+        store: _store
+
+        class _retrieve:
+            def __call__(self, *, slot: int) -> Dict[str, Any]:
+                """Bring the labware in a slot of the storage to the transfer station."""
+                ...
+
+            def start(self, *, slot: int) -> "Operation": ...
+
+        retrieve: _retrieve
+
+        class _scan:
+            def __call__(self) -> Dict[str, Any]:
+                """Read a barcode; of a storage: look which slots are taken."""
+                ...
+
+            def start(self) -> "Operation": ...
+
+        scan: _scan
+
+        class _weigh:
+            def __call__(self) -> Dict[str, Any]:
+                """Weigh: waits until the value is stable."""
+                ...
+
+            def start(self) -> "Operation": ...
+
+        weigh: _weigh
+
+        class _tare:
+            def __call__(self) -> Dict[str, Any]:
+                """Tare: the present load becomes zero."""
+                ...
+
+            def start(self) -> "Operation": ...
+
+        tare: _tare
+
+        class _zero:
+            def __call__(self) -> Dict[str, Any]:
+                """Set the zero point of an empty balance."""
+                ...
+
+            def start(self) -> "Operation": ...
+
+        zero: _zero
+
         class _jog:
             def __call__(self, *, axis: str, direction: str, speed: Optional[int] = None) -> Dict[str, Any]:
                 """Move an arm along one axis while the operation is renewed; speed in %."""
@@ -257,6 +342,26 @@ if TYPE_CHECKING:
 
         def get_temperature(self) -> Dict[str, Any]:
             """Get the temperature in °C, and the target, null when none is set."""
+            ...
+
+        def get_lid_temperature(self) -> Dict[str, Any]:
+            """Get the temperature of the lid in °C, and the target, null when none is set."""
+            ...
+
+        def humidity(self) -> Dict[str, Any]:
+            """Get the relative humidity in %, and the target, null when none is set."""
+            ...
+
+        def co2(self) -> Dict[str, Any]:
+            """Get the concentration of CO2 in %, and the target, null when none is set."""
+            ...
+
+        def weight(self) -> Dict[str, Any]:
+            """Get the weight in g that a balance shows now, also while it is not stable."""
+            ...
+
+        def barcode(self) -> Dict[str, Any]:
+            """Get the barcode that a scanner has read last."""
             ...
 
         def pose(self) -> Dict[str, Any]:

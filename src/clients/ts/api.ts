@@ -130,6 +130,16 @@ export type ListDevicesResponse = { devices: Array<DeviceSummary> }
 
 export type ListCapabilitiesResponse = { devices: Array<Capabilities> }
 
+export type GetDeviceLidTemperatureResponse = { device_id: string; lid_temperature: number; target: number | null }
+
+export type GetDeviceHumidityResponse = { device_id: string; humidity: number; target: number | null }
+
+export type GetDeviceCo2Response = { device_id: string; co2: number; target: number | null }
+
+export type GetDeviceWeightResponse = { device_id: string; weight: number; stable: boolean }
+
+export type GetDeviceBarcodeResponse = { device_id: string; barcode: string | null }
+
 export type GetDevicePoseResponse = { device_id: string; coord_type: "cartesian"; coords: { x: number; y: number; z: number; yaw: number; pitch: number; roll: number } }
 
 export type GetDeviceReadingsResponse = { device_id: string; readings: Array<Reading> }
@@ -159,6 +169,14 @@ export type SealDeviceRequest = { temperature: number; duration: number }
 export type PeelDeviceRequest = { parameter_set?: number; adhere?: number }
 
 export type SetTemperatureRequest = { temperature: number | null }
+
+export type SetLidTemperatureRequest = { temperature: number | null }
+
+export type RunProfileRequest = { steps: Array<{ temperature: number; seconds: number }>; repetitions?: number }
+
+export type StoreDeviceRequest = { slot?: number }
+
+export type RetrieveDeviceRequest = { slot: number }
 
 export type JogDeviceRequest = { axis: 'x' | 'y' | 'z' | 'yaw' | 'pitch' | 'roll' | 'base' | 'shoulder' | 'elbow' | 'wrist' | 'rail'; direction: '+' | '-'; speed?: number }
 
@@ -343,6 +361,16 @@ export type Operations = {
   getDeviceInitialized: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Initialized }
   /** Get the temperature in °C, and the target, null when none is set */
   getDeviceTemperature: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Temperature }
+  /** Get the temperature of the lid in °C, and the target, null when none is set */
+  getDeviceLidTemperature: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceLidTemperatureResponse }
+  /** Get the relative humidity in %, and the target, null when none is set */
+  getDeviceHumidity: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceHumidityResponse }
+  /** Get the concentration of CO2 in %, and the target, null when none is set */
+  getDeviceCo2: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceCo2Response }
+  /** Get the weight in g that a balance shows now, also while it is not stable */
+  getDeviceWeight: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceWeightResponse }
+  /** Get the barcode that a scanner has read last */
+  getDeviceBarcode: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceBarcodeResponse }
   /** Get the position of an arm as the coordinates of a teachpoint */
   getDevicePose: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDevicePoseResponse }
   /** Get the readings of the last hour or day: temperatures, and what the program behind a device tells */
@@ -375,6 +403,22 @@ export type Operations = {
   unlockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Set the target temperature, or switch the heater off; answers before the temperature is reached */
   setTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetTemperatureRequest; answer: OperationResult; accepted: OperationRecord }
+  /** Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached */
+  setLidTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetLidTemperatureRequest; answer: OperationResult; accepted: OperationRecord }
+  /** Run a temperature profile: the steps in order, repeated; the last temperature is held afterwards */
+  runProfile: { path: { device_id: string }; query: Record<string, never>; body: RunProfileRequest; answer: OperationResult; accepted: OperationRecord }
+  /** Take the labware at the transfer station into a slot of the storage */
+  storeDevice: { path: { device_id: string }; query: Record<string, never>; body: StoreDeviceRequest; answer: OperationResult; accepted: OperationRecord }
+  /** Bring the labware in a slot of the storage to the transfer station */
+  retrieveDevice: { path: { device_id: string }; query: Record<string, never>; body: RetrieveDeviceRequest; answer: OperationResult; accepted: OperationRecord }
+  /** Read a barcode; of a storage: look which slots are taken */
+  scanDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
+  /** Weigh: waits until the value is stable */
+  weighDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
+  /** Tare: the present load becomes zero */
+  tareDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
+  /** Set the zero point of an empty balance */
+  zeroDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Move an arm along one axis while the operation is renewed */
   jogDevice: { path: { device_id: string }; query: Record<string, never>; body: JogDeviceRequest; answer: OperationResult; accepted: OperationRecord }
   /** Let a person lead an arm by hand while the operation is renewed */
@@ -646,6 +690,11 @@ export const operations = {
   getDeviceCapabilities: ['GET', '/api/devices/{device_id}/capabilities'],
   getDeviceInitialized: ['GET', '/api/devices/{device_id}/initialized'],
   getDeviceTemperature: ['GET', '/api/devices/{device_id}/get_temperature'],
+  getDeviceLidTemperature: ['GET', '/api/devices/{device_id}/get_lid_temperature'],
+  getDeviceHumidity: ['GET', '/api/devices/{device_id}/humidity'],
+  getDeviceCo2: ['GET', '/api/devices/{device_id}/co2'],
+  getDeviceWeight: ['GET', '/api/devices/{device_id}/weight'],
+  getDeviceBarcode: ['GET', '/api/devices/{device_id}/barcode'],
   getDevicePose: ['GET', '/api/devices/{device_id}/pose'],
   getDeviceReadings: ['GET', '/api/devices/{device_id}/readings'],
   getDeviceReading: ['GET', '/api/devices/{device_id}/readings/{reading}'],
@@ -662,6 +711,14 @@ export const operations = {
   lockPlate: ['POST', '/api/devices/{device_id}/lock_plate'],
   unlockPlate: ['POST', '/api/devices/{device_id}/unlock_plate'],
   setTemperature: ['POST', '/api/devices/{device_id}/set_temperature'],
+  setLidTemperature: ['POST', '/api/devices/{device_id}/set_lid_temperature'],
+  runProfile: ['POST', '/api/devices/{device_id}/run_profile'],
+  storeDevice: ['POST', '/api/devices/{device_id}/store'],
+  retrieveDevice: ['POST', '/api/devices/{device_id}/retrieve'],
+  scanDevice: ['POST', '/api/devices/{device_id}/scan'],
+  weighDevice: ['POST', '/api/devices/{device_id}/weigh'],
+  tareDevice: ['POST', '/api/devices/{device_id}/tare'],
+  zeroDevice: ['POST', '/api/devices/{device_id}/zero'],
   jogDevice: ['POST', '/api/devices/{device_id}/jog'],
   freeDrive: ['POST', '/api/devices/{device_id}/free_drive'],
   goTo: ['POST', '/api/devices/{device_id}/go_to'],

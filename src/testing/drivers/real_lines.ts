@@ -10,6 +10,11 @@ export const operationOf: Record<DeviceType, Name> = {
   sealer: 'seal',
   peeler: 'peel',
   centrifuge: 'centrifuge',
+  storage: 'retrieve',
+  scanner: 'scan',
+  balance: 'tare',
+  thermocycler: 'close',
+  temperature_controller: 'set_temperature',
   transporter: 'initialize',
 }
 
