@@ -65,9 +65,9 @@ export class Abilities {
     return this.#device?.person
   }
 
-  /** Whether it is a transporter that knows its positions by their names, and needs no teachpoints. */
+  /** Whether it is a transporter that knows its positions by their names, and needs no teachpoints. A storage knows its slots. */
   get knowsPositions(): boolean {
-    return this.#device?.points === 'own'
+    return this.#device?.points === 'own' || this.knows('retrieve')
   }
 
   /** Returns why a run with real devices must not use this device; undefined if it may. */

@@ -13,6 +13,7 @@ import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { taughtWay } from '../../teachpoints/way.ts'
+import { slotOf } from '../plans/slots.ts'
 import type {
   BeforeMotion,
   Carrying,
@@ -220,16 +221,20 @@ export class DrivenEquipment implements Equipment {
     return this.#registry.find(transporter_id).gripper(labware)
   }
 
-  async carry(transporter_id: string, verb: MoveName, { position, labware, signal, begun }: Carrying): Promise<void> {
+  async carry(transporter_id: string, verb: MoveName, { position, from, to, labware, signal, begun }: Carrying): Promise<void> {
     mustBeFit(this.#registry.find(transporter_id))
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
-    const way = this.#wayTo(transporter_id, position)
+    const transfer = instrument.abilities.knows('retrieve') ? transferOf(from, to) : undefined
+    // A storage takes the labware and sets it down in one operation, which is the place.
+    if (transfer && (verb === 'pick' || from === to)) return
+    const way = transfer ? null : this.#wayTo(transporter_id, position)
     await this.#untilAborted(instrument, signal, (noted) => {
       const onBegun = (record: OperationRecord) => {
         noted(record)
         begun?.(record.operation_id)
       }
+      if (transfer) return instrument.perform(transfer.operation, { slot: transfer.slot }, { begun: onBegun })
       return instrument.carry(verb, { position, way, labware }, { begun: onBegun })
     })
   }
@@ -322,6 +327,13 @@ export class DrivenEquipment implements Equipment {
     if (this.#registry.find(transporter_id).abilities.knowsPositions) return null
     return taughtWay(this.#teachpoints, transporter_id, position)
   }
+}
+
+/** Returns the operation by which a storage makes a hop between its transfer station and a slot; undefined for a hop without a slot. */
+function transferOf(from: string | undefined, to: string | undefined): { operation: 'store' | 'retrieve'; slot: number } | undefined {
+  const [out, into] = [slotOf(from), slotOf(to)]
+  if (out !== null) return { operation: 'retrieve', slot: out }
+  return into === null ? undefined : { operation: 'store', slot: into }
 }
 
 /** Throws `invalid` for a real device that became unfit since the run was submitted. */

@@ -19,6 +19,10 @@ const Position = v.strictObject({
     v.optional(v.boolean(), false),
     'A stacker or a waste: labware comes out of it and goes into it without taking up the place',
   ),
+  slots: described(
+    v.optional(Whole(1, 1000)),
+    'How many numbered slots a storage has here, for one labware each: `incubator/slot-1`, …. Only the storage itself reaches them: it is a transporter between its transfer station and its slots',
+  ),
   handover: described(
     v.optional(v.boolean(), false),
     'Carriers bring labware here from other benches of the lab, and take it from here to them',

@@ -56,8 +56,8 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context)
     options: devices.map((device, i) => ({ place: places.named(device), seconds: seconds[i]! / scaleOf(bench, device) })),
     within_s: within_s === null ? null : sparing(within_s, bench.hops.longestHop()),
   }))
-  const { positions } = thread.plan.end
-  stops.push({ options: positions.map((position) => ({ place: places.position(position), seconds: 0 })), within_s: null })
+  const ends = new Set(thread.plan.end.positions.map((position) => places.position(position)))
+  stops.push({ options: [...ends].map((place) => ({ place, seconds: 0 })), within_s: null })
   // Labware that has a device for its next action is on its way to be in time.
   const deadline = thread.action?.device ? null : scheduler.present.deadlineOf(thread.thread_id)
   if (deadline !== null && stops[0]) stops[0] = { ...stops[0], within_s: Math.max(0, (deadline - bench.now()) / 1000) }
@@ -156,15 +156,15 @@ class Places {
   }
 
   position(name: string): number {
-    const { graph } = this.#bench.scheduler
-    return this.named(graph.positions.get(name)?.device ?? name)
+    return this.named(this.#bench.scheduler.graph.positions.get(name)?.device ?? name)
   }
 
-  /** Returns the number of a device or position. */
+  /** Returns the number of a device or position. All slots of a storage are one place, which has room for all labware. */
   named(name: string): number {
     const { graph } = this.#bench.scheduler
-    const position = graph.positionsOf(name)[0]?.name ?? name
-    return this.#place(name, position, graph.positions.get(position)!.storage)
+    const position = graph.positions.get(graph.positionsOf(name)[0]?.name ?? name)!
+    const isSlot = position.slot !== null
+    return this.#place(isSlot ? position.entry : name, position.name, position.storage || isSlot)
   }
 
   /** Returns a storage of its own for labware that will come to a position. */

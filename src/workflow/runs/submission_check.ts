@@ -11,7 +11,7 @@ import type { Acquisition, Group, SubmissionRequest } from '../state/submission_
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { type Execution, mostThreads } from './execution.ts'
 import type { Submission } from './submission.ts'
-import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
+import { barcodeOf, startMustBeFree } from './thread_factory.ts'
 
 /** Checks a request. `others` are the earlier submissions of the run that it joins, which may give the missing variables. Throws `invalid`. */
 export function checkSubmission(
@@ -67,7 +67,7 @@ export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionReque
   for (const name of workflow.document.start) {
     const plan = workflow.threads.get(name)!
     for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }])
-      mustBeFree(environment, positionOf(plan, members[name]), workflow, plan, barcodeOf(members[name]))
+      startMustBeFree(environment, workflow, plan, members[name])
   }
 }
 

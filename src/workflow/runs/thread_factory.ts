@@ -18,6 +18,8 @@ type NewThreadState = v.InferInput<typeof ThreadState>
 
 type Run = RunPorts & {
   readonly submissions: readonly Submission[]
+  /** The threads that have not ended. */
+  live(): readonly LabwareThread[]
 }
 
 export class ThreadFactory {
@@ -56,7 +58,7 @@ export class ThreadFactory {
     if (!plan)
       throw new LabError('not_found', `workflow ${workflow.name} has no thread ${name}${didYouMeanAmong(name, [...threads.keys()])}`)
     const acquired = this.#acquisition(plan, origin)
-    const position = start ?? positionOf(plan, acquired)
+    const position = start ?? this.#startOf(plan, acquired)
     const { positions } = topology.graph
     if (!positions.has(position))
       throw new LabError('not_found', `the topology has no place ${position}${didYouMeanAmong(position, [...positions.keys()])}`)
@@ -68,7 +70,7 @@ export class ThreadFactory {
 
   thread(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
     const acquired = this.#acquisition(plan, origin)
-    const startsAt = start ?? positionOf(plan, acquired)
+    const startsAt = start ?? this.#startOf(plan, acquired)
     const barcode = barcodeOf(acquired)
     const standing = this.#standingAt(startsAt, plan, barcode)
     const labware = standing ?? this.#labwareFor(plan, barcode)
@@ -90,6 +92,16 @@ export class ThreadFactory {
     return thread
   }
 
+  /** Returns where a thread begins: as its submission or its plan says, or at the slot of a storage with such labware, else at a free one. */
+  #startOf(plan: ThreadPlan, acquired: Acquisition | undefined): string {
+    const position = positionOf(plan, acquired)
+    const { environment, workflow } = this.#execution
+    if (!isAnySlot(plan, acquired)) return position
+    const begun = new Set(this.#execution.live().map(({ state }) => state.starts_at))
+    const { stored, free } = slotsFor(plan, { environment, workflow, barcode: barcodeOf(acquired) })
+    return stored[0] ?? free.find((slot) => !begun.has(slot)) ?? position
+  }
+
   /** Returns what the group says about the labware. Only the first thread of the plan gets a barcode, because it belongs to one labware. */
   #acquisition(plan: ThreadPlan, origin: ThreadOrigin): Acquisition | undefined {
     const submission = this.#execution.submissions.find((one) => one.submission_id === origin.submission_id)
@@ -102,9 +114,8 @@ export class ThreadFactory {
   #standingAt(position: string, { template, labware: name }: ThreadPlan, barcode: string | null): Labware | undefined {
     if (template.start.mode !== 'REUSE_EXISTING') return undefined
     const { environment, workflow } = this.#execution
-    const there = environment.labware.get(environment.scheduler.position(position).labware_id ?? '')
-    if (!there || environment.scheduler.whose(there.labware_id) !== null) return undefined
-    if (there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
+    const there = atRest(environment, position)
+    if (!there || there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
     // Another workflow may have a different name for it.
     return { ...there, template: name, state: 'IN_JOURNEY', last_run: this.#execution.execution_id }
   }
@@ -137,6 +148,28 @@ function inGroup({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin
   return `${submission_id} ${group_id} ${name}`
 }
 
+/** Returns the labware that stands at a position, if no thread moves it. */
+function atRest({ labware, scheduler }: RunEnvironment, position: string): Labware | undefined {
+  const there = labware.get(scheduler.position(position).labware_id ?? '')
+  return there && scheduler.whose(there.labware_id) === null ? there : undefined
+}
+
+type Wanted = { environment: RunEnvironment; workflow: Workflow; barcode: string | null }
+
+/** Returns the slots of a storage with labware that a thread may begin with, and those that are free. */
+function slotsFor({ start, labware }: ThreadPlan, { environment, workflow, barcode }: Wanted): { stored: string[]; free: string[] } {
+  const type = workflow.document.labware[labware]?.type
+  const isSuch = (there: Labware | undefined) => there !== undefined && there.type === type && !whyNotThat(there, barcode)
+  const slots = start.slots ?? []
+  return {
+    stored: slots.filter((slot) => isSuch(atRest(environment, slot))),
+    free: slots.filter((slot) => {
+      const { labware_id, reserved_for } = environment.scheduler.position(slot)
+      return labware_id === null && reserved_for === null
+    }),
+  }
+}
+
 /** Returns the position where a thread begins: from its submission, else from its plan. */
 export function positionOf({ start }: ThreadPlan, acquired: Acquisition | undefined): string {
   if (!acquired) return start.position
@@ -151,6 +184,22 @@ export function barcodeOf(acquired: Acquisition | undefined): string | null {
 function whyNotThat({ barcode }: Labware, wanted: string | null): string | undefined {
   if (wanted === null || barcode === wanted) return undefined
   return barcode === null ? `whose barcode nobody has read (${wanted} is wanted)` : `whose barcode is ${barcode}, and ${wanted} is wanted`
+}
+
+/** Throws `conflict` if a thread cannot begin where its submission or its plan says. */
+export function startMustBeFree(environment: RunEnvironment, workflow: Workflow, plan: ThreadPlan, acquired: Acquisition | undefined): void {
+  const barcode = barcodeOf(acquired)
+  if (!isAnySlot(plan, acquired)) return mustBeFree(environment, positionOf(plan, acquired), workflow, plan, barcode)
+  const { stored, free } = slotsFor(plan, { environment, workflow, barcode })
+  const { at } = plan.template.start
+  if (stored.length > 0 || (barcode === null && free.length > 0) || environment.mode !== 'LIVE') return
+  const which = barcode === null ? `no labware of the type ${workflow.document.labware[plan.labware]?.type}, and no free slot` : `no labware with the barcode ${barcode}`
+  throw new LabError('conflict', `${plan.name} is to begin in ${at}, which has ${which}; look at its inventory, and correct it where it is wrong`)
+}
+
+/** Whether a thread begins in any slot of a storage. */
+function isAnySlot({ start }: ThreadPlan, acquired: Acquisition | undefined): boolean {
+  return start.slots !== undefined && (acquired === undefined || 'barcode' in acquired)
 }
 
 /** Throws `conflict` if something stands where a thread begins, except labware that the thread reuses and no thread moves. A storage is always free. */

@@ -180,8 +180,11 @@ function staysAt({ claimant }: Ticket, resource: Resource, next: Visit | undefin
   return resource.holder === claimant || (claimant.placement?.zone.device === resource && next?.place !== resource.name)
 }
 
+/** Returns the place as a plan names it, to which all slots of a storage are one. */
 function nameOf(resource: Resource): string {
-  return resource instanceof DeviceSites ? resource.name : resource.positions[0]!.name
+  if (resource instanceof DeviceSites) return resource.name
+  const { name, entry, slot } = resource.positions[0]!
+  return slot === null ? name : entry
 }
 
 function put(visits: Map<string, Visit[]>, key: string, visit: Visit): void {

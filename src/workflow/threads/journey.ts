@@ -191,7 +191,7 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       if (!(await join(thread, step.methods, itemKey(step)))) leaveLoop(thread)
       return undefined
     case 'park':
-      await park(thread, step.positions)
+      await park(thread, step)
       return undefined
     case 'wait_for':
       await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step, thread.seen(step.event)))
@@ -261,11 +261,11 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
 }
 
 /** Parks the labware at one of the positions, unless work is waiting or will never come. */
-async function park(thread: LabwareThread, places: readonly string[]): Promise<void> {
+async function park(thread: LabwareThread, step: StepPlan & { kind: 'park' }): Promise<void> {
   const { slots } = thread.execution
   const isInLoop = thread.frames.some(({ isLoop }) => isLoop)
   const isUnneeded = () => slots.hasWork(thread) || (isInLoop && !slots.hasMore(thread)) || undefined
-  const wish = { what: places.join(' or '), candidates: positions(places), unless: once(slots.changed, isUnneeded) }
+  const wish = { what: step.places.join(' or '), candidates: positions(step.positions), unless: once(slots.changed, isUnneeded) }
   const found = await thread.control.pausable(() => {
     thread.become('AWAITING_MOVE_RESERVATION')
     return request(thread, wish)
@@ -319,7 +319,7 @@ async function finish(thread: LabwareThread): Promise<void> {
   const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.end
   const wish = {
-    what: plan.end.positions.join(' or '),
+    what: plan.template.end.at.join(' or '),
     candidates: thread.ends,
     onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
   }
