@@ -8,6 +8,7 @@ import { HostWatch } from '../care/host_watch.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Certificate } from '../config/tls.ts'
 import type { Config } from '../config.ts'
+import type { SeenSlot, TransferOrder } from '../devices/configured.ts'
 import { Descriptions } from '../devices/descriptions.ts'
 import { DeviceNotes } from '../devices/device_notes.ts'
 import { openLatches } from '../devices/latches.ts'
@@ -361,7 +362,12 @@ function watched(host: Host, clock: Clock, hub: Hub): HostWatch {
   return watch
 }
 
-/** Makes the calls by which instruments tell the runs about motions of transporters. */
+/** Makes the calls by which instruments tell the runs about motions of transporters and storages. */
 function motionsOf(runs: () => LateRuns) {
-  return { beginMotion: (device_id: string) => runs().beginMotion(device_id), stood: () => runs().stood() }
+  return {
+    beginMotion: (device_id: string) => runs().beginMotion(device_id),
+    beginTransfer: (order: TransferOrder) => runs().beginTransfer(order),
+    scanned: (device_id: string, slots: readonly SeenSlot[]) => runs().scanned(device_id, slots),
+    stood: () => runs().stood(),
+  }
 }

@@ -33,6 +33,17 @@ export type Configured = {
 /** Without `typical` the table of operations tells how long things take. */
 export type Driven = { device: Device; link: Link; profile: AnyProfile; typical?: Typical; wire: WireLog }
 
+/** `slot` is left out for the first free one. */
+export type TransferOrder = { device_id: string; operation: 'store' | 'retrieve'; slot?: number | undefined }
+
+/** How a transfer ended: `done`; `refused`, so that nothing has moved; `cut off`, so that the labware may be at either end. */
+export type TransferEnd = 'done' | 'refused' | 'cut off'
+
+export type Transfer = { slot: number; ended(how: TransferEnd): Promise<void> }
+
+/** A slot as a storage has seen it. */
+export type SeenSlot = { slot: number; taken: boolean; barcode: string | null }
+
 export type InstrumentContext = {
   clock: Clock
   hub: Emitter
@@ -43,6 +54,13 @@ export type InstrumentContext = {
   log: Log
   /** Notes that a transporter moves, until the returned function is called. Throws `interlock` while a person may have their hands in its reach. */
   beginMotion?(device_id: string): (() => void) | undefined
+  /**
+   * Begins a transfer of a storage that a person orders, and returns the slot that it is about. Call `ended` afterwards: it resolves when the places of the labware
+   * are on the disk. Rejects if something stands in the way.
+   */
+  beginTransfer?(order: TransferOrder): Promise<Transfer>
+  /** A storage has looked which of its slots are taken. */
+  scanned?(device_id: string, slots: readonly SeenSlot[]): void
   /** A device that may have moved stands: it has acknowledged a halt, or was initialized, or a person has looked at it. */
   stood?(): void
   /** Returns the taught way to a teachpoint of a transporter. Throws, with the remedy, if the point is not taught or cannot be used. */

@@ -5,7 +5,7 @@ import { nobody } from '../kit/author.ts'
 import { Abilities } from './abilities.ts'
 import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
-import type { Configured, InstrumentContext } from './configured.ts'
+import type { Configured, InstrumentContext, SeenSlot } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
 import type { AnyProfile, Attach, Device, Gripper, Typical } from './device.ts'
 import { drive } from './drive.ts'
@@ -172,9 +172,34 @@ export class Instrument {
    * `interlock`, `invalid`) or of a failure.
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
-    const { device } = this.#mustBeDriven(name)
+    this.#mustBeDriven(name)
     this.#limits.check(params)
     this.abilities.mustTake(name, params)
+    const isTransfer = asking.by !== undefined && (name === 'store' || name === 'retrieve')
+    return isTransfer && this.#around.beginTransfer ? this.#transfer(name, params, asking) : this.#perform(name, params, asking)
+  }
+
+  /** Moves labware between a slot and the transfer station for a person, and has the places of the labware noted before and after. */
+  async #transfer(operation: 'store' | 'retrieve', params: Record<string, unknown>, asking: Asking): Promise<PerformResult> {
+    const { device_id } = this
+    const { slot, ended } = await this.#around.beginTransfer!({ device_id, operation, slot: params.slot as number | undefined })
+    try {
+      const result = await this.#perform(operation, { ...params, slot }, asking)
+      await ended(result.success ? 'done' : 'cut off')
+      return result
+    } catch (error) {
+      await ended(isRefusal(error) ? 'refused' : 'cut off')
+      throw error
+    }
+  }
+
+  #scanned(data: unknown): void {
+    const { slots } = Object(data) as { slots?: readonly SeenSlot[] }
+    if (slots) this.#around.scanned?.(this.device_id, slots)
+  }
+
+  async #perform(name: string, params: Record<string, unknown>, asking: Asking): Promise<PerformResult> {
+    const { device } = this.#mustBeDriven(name)
     const { leaves_on, heats_to, goes_to } = this.operation.taskOf(name, params)
     const destination = goes_to === undefined ? {} : { way: this.#wayTo(goes_to) }
     const isArm = this.#configured.type === 'transporter' && !this.abilities.person
@@ -198,6 +223,7 @@ export class Instrument {
       if (lowest !== undefined)
         run.done = `the ${this.#configured.type} cannot switch its heater off. Its set point is now ${lowest} °C, the lowest.`
       this.condition.done(name, leaves_on)
+      if (name === 'scan') this.#scanned(run.data)
     })
     return endMotion ? performed.finally(endMotion) : performed
   }

@@ -76,6 +76,16 @@ export const examples: Record<string, Example> = {
   spawnThread: { body: { thread: 'plate' } },
   extendLateCall: { body: { seconds: 120 } },
   confirmManualStep: { body: { answer: 'done' } },
+  getInventory: { parameters: { device_id: 'incubator-1' } },
+  correctInventory: {
+    parameters: { device_id: 'incubator-1' },
+    body: {
+      slots: [
+        { slot: 12, labware: { barcode: 'P-0042', type: '96-well' } },
+        { slot: 13, labware: null },
+      ],
+    },
+  },
   relocateLabware: { body: { position: 'pad_2' } },
   recoverThread: { body: { decision: 'RETRY' } },
   labwarePlaced: { body: { barcode: 'P-0001' } },

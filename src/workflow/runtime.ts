@@ -239,7 +239,7 @@ export class Runtime {
   relocate(labware_id: string, { position }: { position: string | null }, author: Author = nobody): void {
     const piece = this.labware().find(({ labware }) => labware.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${labware_id}`)
-    relocate(piece, position)
+    relocate(piece, position, this.#options.now)
     const { thread, labware } = piece
     const text = position === null ? `Took ${labware.name} off the bench` : `Said that ${labware.name} stands at ${position}`
     if (thread) addDecision(thread.execution, { ...author, decision: 'say_where', text, params: { position } }, thread)

@@ -6,7 +6,7 @@ import { described } from '../kit/described.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type StandingLabware, standingLabwareOf } from './standing_labware.ts'
-import { type Labware, placeOf } from './state/labware.ts'
+import { type Labware, placeOf, storedIn } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
 import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
@@ -20,6 +20,11 @@ export const Whereabouts = v.strictObject({
   ...ShownLabware.entries,
   run_mode: v.picklist(runModes),
   position: described(MaybeText, 'null for what is not there yet'),
+  stored_at: described(
+    v.nullable(v.number()),
+    'When it came into its slot of a storage; null elsewhere, and where that is not known',
+    'Unix s',
+  ),
   held_by: described(MaybeText, 'The transporter that may have it in its gripper; its position is where it was taken up'),
   place: described(v.string(), 'In words: each place where it may be'),
   execution_id: described(MaybeText, 'Of the thread that moves it'),
@@ -37,12 +42,13 @@ export type Whereabouts = v.InferOutput<typeof Whereabouts>
 export type PlacedLabware = { labware: Labware; environment: RunEnvironment; thread: LabwareThread | null }
 
 export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): Whereabouts {
-  const { labware_id, name, template, type, kind, barcode, tips_left, held_by } = labware
+  const { labware_id, name, template, type, kind, barcode, tips_left, held_by, stored_at = null } = labware
   const position = environment.scheduler.whereIs(labware_id) ?? null
   return {
     ...{ labware_id, name, template, type, kind, barcode, tips_left },
     run_mode: environment.mode,
     position,
+    stored_at,
     held_by,
     place: thread
       ? placeOf(mayBe(thread.state), position, `not there yet: it begins at ${thread.state.starts_at}`)
@@ -57,9 +63,22 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
 
 /** Shows labware that stood there when its topology was unloaded. */
 export function rememberedAt(known: Known, position: string | null): Whereabouts {
-  const { labware_id, name, template, type, kind, barcode, tips_left, placing, taken_by, held_by = null, last_run: left_by = null } = known
+  const {
+    labware_id,
+    name,
+    template,
+    type,
+    kind,
+    barcode,
+    tips_left,
+    placing,
+    taken_by,
+    held_by = null,
+    last_run: left_by = null,
+    stored_at = null,
+  } = known
   const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
-  return { ...what, run_mode: 'LIVE', position, held_by, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
+  return { ...what, run_mode: 'LIVE', position, stored_at, held_by, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
 }
 
 type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined }
@@ -89,12 +108,13 @@ export function leftOn(environment: RunEnvironment, placed: readonly PlacedLabwa
  * Takes an operator's word that it stands at `position` now, or was taken off the bench: null. Throws `not_found` for a place there
  * is not; `conflict` while it is under way, and for a place that is not free.
  */
-export function relocate(piece: PlacedLabware, position: string | null): void {
+export function relocate(piece: PlacedLabware, position: string | null, now: () => number): void {
   const { labware, environment, thread } = piece
   const { scheduler } = environment
   if (thread) mustRest(thread)
   if (thread && position !== null) {
     putByHand(thread, position)
+    thread.setLabware(storedIn(position, thread.labware, now))
     // Whether that can be is said before the next thing moves.
     thread.execution.state.persisted()?.catch(() => undefined)
     return
@@ -105,7 +125,7 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
   else takeOff(piece)
   // The positions where it may have been were reserved in its own name.
   scheduler.forget(labware.labware_id)
-  letGo(piece)
+  letGo(piece, storedIn(position, labware, now))
 }
 
 /**
@@ -122,7 +142,7 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   const proven = provenBy(gripper, thread.state)
   if (!proven) return
   if (proven === 'held') endUncertainty(thread)
-  else relocate({ labware, environment, thread }, proven.position)
+  else relocate({ labware, environment, thread }, proven.position, () => execution.now())
   const place = proven === 'held' ? `held by ${arm}` : `at ${proven.position}`
   const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`
   execution.events.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
@@ -166,7 +186,7 @@ function takeOff({ labware, environment, thread }: PlacedLabware): void {
 }
 
 /** Takes the labware out of the gripper: a person has put it elsewhere. */
-function letGo({ labware, environment }: PlacedLabware): void {
+function letGo({ labware, environment }: PlacedLabware, stored: Pick<Labware, 'stored_at'>): void {
   if (!environment.labware.has(labware.labware_id)) return
-  environment.labware.set(labware.labware_id, { ...labware, held_by: null, placing: undefined, taken_by: undefined })
+  environment.labware.set(labware.labware_id, { ...labware, held_by: null, placing: undefined, taken_by: undefined, ...stored })
 }

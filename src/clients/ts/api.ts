@@ -334,9 +334,13 @@ export type ListIncidentsResponse = { incidents: Array<Incident> }
 
 export type ExtendLateCallRequest = { seconds: number }
 
-export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; position: string | null; held_by: string | null; place: string; execution_id: string | null; thread_id: string | null; thread_name: string | null; left_by: string | null; remedy: string | null }> }
+export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; position: string | null; stored_at: number | null; held_by: string | null; place: string; execution_id: string | null; thread_id: string | null; thread_name: string | null; left_by: string | null; remedy: string | null }> }
 
 export type RelocateLabwareRequest = { position: string | null }
+
+export type GetInventoryResponse = { device_id: string; slots: number; stored: Array<{ slot: number; position: string; labware_id: string; name: string; type: string; barcode: string | null; stored_at: number | null; thread_id: string | null; thread_name: string | null; place: string; remedy: string | null }>; stations: Array<{ position: string; labware: { labware_id: string; name: string; type: string; barcode: string | null; stored_at: number | null; thread_id: string | null; thread_name: string | null; place: string; remedy: string | null } | null }> }
+
+export type CorrectInventoryRequest = { slots: Array<{ slot: number; labware: { barcode?: string | null; type?: string; name?: string } | null }> }
 
 export type GetLabwareHistoryResponse = { labware: string; steps: Array<{ at: number; kind: 'move' | 'action' | 'decision'; text: string; labware_id: string | null; labware: string | null; barcode: string | null; from: string | null; to: string | null; device_id: string | null; started: number | null; outcome: string | null; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }>; runs: number; next: string | null; damaged: number }
 
@@ -671,6 +675,10 @@ export type Operations = {
   listLabware: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListLabwareResponse }
   /** Say where a labware is */
   relocateLabware: { path: { labware_id: string }; query: Record<string, never>; body: RelocateLabwareRequest; answer: OperationResult }
+  /** Get the inventory of a storage: which labware is in which slot, and since when */
+  getInventory: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetInventoryResponse }
+  /** Say what is in slots of a storage */
+  correctInventory: { path: { device_id: string }; query: Record<string, never>; body: CorrectInventoryRequest; answer: GetInventoryResponse }
   /** Get where one labware was, over runs: its moves and actions */
   getLabwareHistory: { path: { barcode: string }; query: { limit?: number; before?: string; since?: string; until?: string; mode?: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }; body: undefined; answer: GetLabwareHistoryResponse }
   /** The present state of the bench, and each change of it, as Server-Sent Events */
@@ -845,6 +853,8 @@ export const operations = {
   completeLateCall: ['POST', '/api/incidents/{incident_id}/complete'],
   listLabware: ['GET', '/api/labware'],
   relocateLabware: ['PUT', '/api/labware/{labware_id}/location'],
+  getInventory: ['GET', '/api/devices/{device_id}/inventory'],
+  correctInventory: ['PUT', '/api/devices/{device_id}/inventory'],
   getLabwareHistory: ['GET', '/api/labware/{barcode}/history'],
   streamState: ['GET', '/api/live'],
   setFaultOfRun: ['POST', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],

@@ -13,7 +13,7 @@ import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { taughtWay } from '../../teachpoints/way.ts'
-import { slotOf } from '../plans/slots.ts'
+import { slotOf } from '../state/slots.ts'
 import type {
   BeforeMotion,
   Carrying,

@@ -24,7 +24,9 @@ function checkRests(thread: ThreadPlan, { topology, where }: Draft): void {
   for (const position of thread.end.positions) mustRest(position, `${at}.end.at`)
   if (thread.start.mode === 'DISPENSE' && !isStorage(thread.start.position)) {
     const isSlot = topology.graph.positions.get(thread.start.position)!.slot !== null
-    const why = isSlot ? `${thread.template.start.at} has slots, whose labware is known: use the mode REUSE_EXISTING` : `labware is dispensed from a storage, and ${thread.start.position} is none`
+    const why = isSlot
+      ? `${thread.template.start.at} has slots, whose labware is known: use the mode REUSE_EXISTING`
+      : `labware is dispensed from a storage, and ${thread.start.position} is none`
     throw wrong(`${at}.start`, why)
   }
   for (const step of [...thread.lists.values()].flat()) {

@@ -135,7 +135,8 @@ class StepPlanner {
       return { ...shared, name: name(action.name), kind: 'action', action }
     }
     if ('join' in step) return { ...shared, name: name('join'), kind: 'join', methods: this.#joined(step.join, `${path}.join`) }
-    if ('park' in step) return { ...shared, name: name('park'), kind: 'park', places: step.park, positions: this.#positions(step.park, `${path}.park`) }
+    if ('park' in step)
+      return { ...shared, name: name('park'), kind: 'park', places: step.park, positions: this.#positions(step.park, `${path}.park`) }
     if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', ...eventWait(step.wait_for, step) }
     if ('while_more_work' in step) {
       return {

@@ -187,14 +187,28 @@ function whyNotThat({ barcode }: Labware, wanted: string | null): string | undef
 }
 
 /** Throws `conflict` if a thread cannot begin where its submission or its plan says. */
-export function startMustBeFree(environment: RunEnvironment, workflow: Workflow, plan: ThreadPlan, acquired: Acquisition | undefined): void {
+export function startMustBeFree(
+  environment: RunEnvironment,
+  workflow: Workflow,
+  plan: ThreadPlan,
+  acquired: Acquisition | undefined,
+): void {
   const barcode = barcodeOf(acquired)
-  if (!isAnySlot(plan, acquired)) return mustBeFree(environment, positionOf(plan, acquired), workflow, plan, barcode)
+  if (!isAnySlot(plan, acquired)) {
+    mustBeFree(environment, positionOf(plan, acquired), workflow, plan, barcode)
+    return
+  }
   const { stored, free } = slotsFor(plan, { environment, workflow, barcode })
   const { at } = plan.template.start
   if (stored.length > 0 || (barcode === null && free.length > 0) || environment.mode !== 'LIVE') return
-  const which = barcode === null ? `no labware of the type ${workflow.document.labware[plan.labware]?.type}, and no free slot` : `no labware with the barcode ${barcode}`
-  throw new LabError('conflict', `${plan.name} is to begin in ${at}, which has ${which}; look at its inventory, and correct it where it is wrong`)
+  const which =
+    barcode === null
+      ? `no labware of the type ${workflow.document.labware[plan.labware]?.type}, and no free slot`
+      : `no labware with the barcode ${barcode}`
+  throw new LabError(
+    'conflict',
+    `${plan.name} is to begin in ${at}, which has ${which}; look at its inventory, and correct it where it is wrong`,
+  )
 }
 
 /** Whether a thread begins in any slot of a storage. */

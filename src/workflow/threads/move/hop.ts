@@ -7,7 +7,7 @@ import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
 import type { Use } from '../../scheduler/shared_space.ts'
-import { placeOf } from '../../state/labware.ts'
+import { placeOf, storedIn } from '../../state/labware.ts'
 import { isUncertain, type MoveState, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
 import { categoryOf } from '../action/causes.ts'
 import { enterSpace, reachIn, take } from '../clearance.ts'
@@ -297,7 +297,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (!carrier.isDone) await sync.beforeMotion()
     await carrier.place()
     // In one turn, or the disk could record that the labware still stands where it was picked.
-    thread.setLabware({ held_by: null })
+    thread.setLabware({ held_by: null, ...storedIn(to, labware, () => thread.execution.now()) })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
     learn(environment, move, person)
   } catch (error) {
