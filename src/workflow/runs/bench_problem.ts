@@ -53,11 +53,13 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context)
   const { scheduler } = bench
   const present = presentOf(thread, bench)
   const stops: Stop[] = way.stops.map(({ devices, seconds, within_s }) => ({
-    options: devices.map((device, i) => ({ place: places.named(device), seconds: seconds[i]! / scaleOf(bench, device) })),
+    options: once(devices.map((name, i) => ({ place: places.named(name), seconds: seconds[i]! / scaleAt(bench, name) }))),
     within_s: within_s === null ? null : sparing(within_s, bench.hops.longestHop()),
   }))
-  const ends = new Set(thread.plan.end.positions.map((position) => places.position(position)))
-  stops.push({ options: [...ends].map((place) => ({ place, seconds: 0 })), within_s: null })
+  stops.push({
+    options: once(thread.plan.end.positions.map((position) => ({ place: places.position(position), seconds: 0 }))),
+    within_s: null,
+  })
   // Labware that has a device for its next action is on its way to be in time.
   const deadline = thread.action?.device ? null : scheduler.present.deadlineOf(thread.thread_id)
   if (deadline !== null && stops[0]) stops[0] = { ...stops[0], within_s: Math.max(0, (deadline - bench.now()) / 1000) }
@@ -72,6 +74,11 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context)
     stays: thread.plan.end.mode === 'LEAVE_IN_PLACE',
     stops,
   }
+}
+
+/** Keeps one option for each place: all slots of a storage are one. */
+function once(options: Stop['options']): Stop['options'] {
+  return options.filter(({ place }, i) => options.findIndex((other) => other.place === place) === i)
 }
 
 /** Leaves a hop of a window for what cannot be foretold, such as a busy arm. */
@@ -113,6 +120,11 @@ function secondsOfWay(bench: PlannedBench, from: string, place: string): number 
   const { graph } = bench.scheduler
   const route = graph.route(from, graph.positionsOf(place)[0]?.name ?? place)
   return route ? route.reduce((sum, hop) => sum + bench.hops.way([hop]) / scaleOf(bench, hop.transporter), 0) : Number.POSITIVE_INFINITY
+}
+
+/** Returns the seconds that pass at a place in one of the clock, which are those of its device. */
+function scaleAt(bench: PlannedBench, place: string): number {
+  return bench.scheduler.graph.positionsOf(place).length > 0 ? scaleOf(bench, place) : 1
 }
 
 /** Returns the seconds of a device that pass in one of the clock: more than 1 where it is simulated faster. */
