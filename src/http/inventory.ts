@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
+import { OperationResult } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 import { described } from '../kit/described.ts'
 import { Inventory, SlotContent } from '../workflow/inventory.ts'
@@ -33,11 +34,12 @@ export const inventoryRoutes: Route<Rooms>[] = [
     description: `Slots that are not named stay as they are, and nothing moves. It is on the disk when this answers. A conflict for a slot whose labware a run moves, too. ${conflicts}`,
     scope: 'operate',
     body: v.strictObject({ slots: described(v.pipe(v.array(SlotContent), v.minLength(1), v.maxLength(1000)), 'What is in them') }),
-    success: { description: 'The inventory as it is now', schema: Inventory },
+    success: { description: 'Taken at your word', schema: OperationResult },
     errors: [400, 404, 409, 503],
     async handle({ rooms, param, body }) {
       const { device_id } = rooms.registry.find(param('device_id'))
-      return json(await rooms.runs.inventories.correct(device_id, body().slots))
+      const { stored, slots } = await rooms.runs.inventories.correct(device_id, body().slots)
+      return json({ success: true, message: `the inventory of ${device_id} is corrected: ${stored.length} of ${slots} slots are taken` })
     },
   }),
 ]

@@ -139,6 +139,7 @@ export const ShownTopology = v.strictObject({
       parking: v.boolean(),
       storage: v.boolean(),
       handover: described(v.boolean(), 'Carriers bring labware here from other benches, and take it from here to them'),
+      slot: described(v.nullable(v.number()), 'The number of a slot of a storage; null elsewhere'),
       labware: v.nullable(ShownLabware),
       reserved_for: described(MaybeText, 'The thread whose labware is to come'),
     }),
@@ -266,10 +267,10 @@ export function topologyOf({ name, document, devices, graph }: Topology, environ
     translators: Object.entries(document.translators).map(([name, stations]) => ({ name, stations })),
     pools: document.pools,
     devices: [...devices.values()].map(({ device_id, configured, sites }) => ({ device_id, configured, sites })),
-    positions: [...graph.positions.values()].map(({ name, device, parking, storage, handover }) => {
+    positions: [...graph.positions.values()].map(({ name, device, parking, storage, handover, slot }) => {
       const { labware_id = null, reserved_for = null } = states.get(name) ?? {}
       const labware = labware_id === null ? undefined : environment?.labware.get(labware_id)
-      return { name, device, parking, storage, handover, labware: labware ? labwareOf(labware) : null, reserved_for }
+      return { name, device, parking, storage, handover, slot, labware: labware ? labwareOf(labware) : null, reserved_for }
     }),
   }
 }

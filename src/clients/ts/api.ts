@@ -78,7 +78,7 @@ export type TimelineRow = { action_id: string; thread_id: string; thread_name: s
 
 export type Labware = { labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null }
 
-export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; handover: boolean; labware: Labware | null; reserved_for: string | null }> }
+export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; handover: boolean; slot: number | null; labware: Labware | null; reserved_for: string | null }> }
 
 export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; grip?: { width: number; force?: number }; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string; nullable?: boolean }>; values?: Record<string, { example: number | string | boolean; description?: string }>; objective?: 'makespan' | 'flow_time' | 'open_time'; overtaking?: number; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
 
@@ -678,7 +678,7 @@ export type Operations = {
   /** Get the inventory of a storage: which labware is in which slot, and since when */
   getInventory: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetInventoryResponse }
   /** Say what is in slots of a storage */
-  correctInventory: { path: { device_id: string }; query: Record<string, never>; body: CorrectInventoryRequest; answer: GetInventoryResponse }
+  correctInventory: { path: { device_id: string }; query: Record<string, never>; body: CorrectInventoryRequest; answer: OperationResult }
   /** Get where one labware was, over runs: its moves and actions */
   getLabwareHistory: { path: { barcode: string }; query: { limit?: number; before?: string; since?: string; until?: string; mode?: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }; body: undefined; answer: GetLabwareHistoryResponse }
   /** The present state of the bench, and each change of it, as Server-Sent Events */
