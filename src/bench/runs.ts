@@ -138,9 +138,11 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   )
   const { runtime } = catalog
   await restore(catalog, file, rooms)
+  const inventories = new Inventories({ catalog, hub, newId: flatId, now: () => Date.now() / 1000 })
+  inventories.reportCutOff()
   return {
     ...{ catalog, runtime, ...openAdded(files, runtime, target) },
-    inventories: new Inventories({ catalog, hub, newId: flatId, now: () => Date.now() / 1000 }),
+    inventories,
     addByHand: (deed) => addByHand(runtime.runs.open(), deed, warn),
     usedBy(device_id) {
       const used = runtime.runs

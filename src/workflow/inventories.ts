@@ -4,9 +4,9 @@ import type { SeenSlot, Transfer, TransferOrder } from '../devices/configured.ts
 import type { Hub } from '../events/hub.ts'
 import type { Catalog } from './catalog.ts'
 import { contradictions, correct, type Inventory, inventoryOf, mustBeStorage, type SlotContent, storageOn } from './inventory.ts'
-import { beginTransfer } from './transfer_by_hand.ts'
+import { beginTransfer, cutOff } from './transfer_by_hand.ts'
 
-type InventoriesOptions = { catalog: Catalog; hub: Pick<Hub, 'incident'>; newId(): string; now(): number }
+type InventoriesOptions = { catalog: Catalog; hub: Pick<Hub, 'incident' | 'incidents'>; newId(): string; now(): number }
 
 export class Inventories {
   readonly #options: InventoriesOptions
@@ -40,6 +40,17 @@ export class Inventories {
       persisted: () => this.#persisted(),
       lost: (message) => void hub.incident('LEDGER_CONTRADICTED', message),
     })
+  }
+
+  /** After a start: reports the labware of each transfer that the end of the service has cut off, unless that was reported before. */
+  reportCutOff(): void {
+    const { catalog, hub } = this.#options
+    const told = new Set(hub.incidents.list().map(({ message }) => message))
+    for (const { held_by, thread_id, run_mode, ...piece } of catalog.labware()) {
+      if (held_by === null || thread_id !== null || run_mode !== 'LIVE' || !this.#live || !storageOn(this.#live, held_by)) continue
+      const message = cutOff(piece)
+      if (!told.has(message)) hub.incident('LEDGER_CONTRADICTED', message)
+    }
   }
 
   /** Reports what a storage has seen in its slots, if that contradicts its inventory. */

@@ -108,7 +108,9 @@ export function correct(contents: readonly SlotContent[], { environment, storage
     const known = barcode === null ? undefined : byBarcode.get(barcode)
     if (known) takeAway(environment, known.labware_id)
     const labware_id = known?.labware_id ?? newId()
-    labware.set(labware_id, { ...(known ?? newLabware(name, type)), labware_id, barcode, state: 'ENDED', held_by: null, stored_at: now() })
+    const whole = known ?? newLabware(name, type)
+    const rest = { held_by: null, placing: undefined, taken_by: undefined }
+    labware.set(labware_id, { ...whole, ...rest, labware_id, barcode, state: 'ENDED', stored_at: now() })
     scheduler.put(labware_id, position, null)
   }
 }
@@ -144,17 +146,22 @@ function mustBeAtRest(environment: RunEnvironment, position: string, { slot, lab
   const { labware_id, reserved_for } = scheduler.position(position)
   const holder = labware_id === null ? null : scheduler.whose(labware_id)
   if (holder !== null) throw refused(`thread ${holder} has ${labware.get(labware_id!)?.name} there`)
-  if (reserved_for !== null && reserved_for !== labware_id)
-    throw refused(`it is reserved for ${labware.get(reserved_for)?.name ?? `thread ${reserved_for}`}`)
+  if (reserved_for !== null && !labware.has(reserved_for)) throw refused(`it is reserved for thread ${reserved_for}`)
   const moved = [...labware.values()].find(
     (one) => wanted?.barcode && one.barcode === wanted.barcode && scheduler.whose(one.labware_id) !== null,
   )
   if (moved) throw refused(`thread ${scheduler.whose(moved.labware_id)} has the labware with the barcode ${moved.barcode}`)
 }
 
+/** Empties a slot. Labware that might have been there is not. */
 function takeOff(environment: RunEnvironment, position: string): void {
-  const { labware_id } = environment.scheduler.position(position)
+  const { labware, scheduler } = environment
+  const { labware_id, reserved_for } = scheduler.position(position)
   if (labware_id !== null) takeAway(environment, labware_id)
+  const other = reserved_for !== null && labware.get(reserved_for)
+  if (!other) return
+  scheduler.forget(reserved_for)
+  labware.set(reserved_for, { ...other, placing: undefined })
 }
 
 /** Takes labware off the bench. The positions where it may have been were reserved in its own name. */

@@ -43,7 +43,7 @@ export async function beginTransfer(order: TransferOrder, around: Around): Promi
     async ended(how) {
       end(move, how, environment, around.now)
       await around.persisted()
-      if (how === 'cut off') around.lost(uncertain(move, order.device_id))
+      if (how === 'cut off') around.lost(cutOff({ ...move.labware, place: placeOf({ held_by: order.device_id, placing: move.to }, move.from) }))
     },
   }
 }
@@ -149,7 +149,7 @@ function end({ labware, from, to, isNew }: Move, how: TransferEnd, environment: 
   environment.labware.set(labware_id, { ...labware, held_by: null, placing: undefined, ...stored })
 }
 
-function uncertain({ labware: { labware_id, name }, from, to }: Move, device_id: string): string {
-  const place = placeOf({ held_by: device_id, placing: to }, from)
+/** Says where labware may be whose transfer was cut off, and what to do. */
+export function cutOff({ labware_id, name, place }: { labware_id: string; name: string; place: string }): string {
   return `the transfer of ${name} was cut off: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location)`
 }
