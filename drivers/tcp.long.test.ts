@@ -87,6 +87,9 @@ async function behindBox(t: Test, driver: Driver, time_scale: number): Promise<B
       },
       setFault: (fault, present) => simulator.setFault(fault, present),
       powerOff: () => void putAway(),
+      get places() {
+        return simulator.places
+      },
     },
     hangsOn: 'line',
     link: {

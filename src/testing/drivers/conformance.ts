@@ -492,7 +492,16 @@ export async function readyFor<S extends Subject>(make: () => Promise<S>, name: 
 }
 
 async function prepare(subject: Subject, name: Name): Promise<void> {
+  putPlates(subject, name)
   for (const first of before[name] ?? []) if (subject.device[first]) await subject.run(perform(subject, first))
+}
+
+/** Puts the plate of a storage, and empties the place to which it goes, as a person in front of the instrument does. */
+function putPlates({ simulator: { places }, profile }: Subject, name: Name): void {
+  if (!places || (name !== 'store' && name !== 'retrieve')) return
+  const { slot } = paramsOf(name, profile) as { slot: number }
+  places.put(name === 'store' ? 'station' : slot)
+  places.take(name === 'store' ? slot : 'station')
 }
 
 export function perform({ device, profile }: Subject, name: Name, signal = never(), params = paramsOf(name, profile)): Promise<unknown> {
