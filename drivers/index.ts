@@ -18,6 +18,7 @@ export const drivers = {
   gpio_shaker: async () => (await import('./gpio_shaker/driver.ts')).driver as PinsDriver,
   gpio_sealer: async () => (await import('./gpio_sealer/driver.ts')).driver as PinsDriver,
   cytomat: async () => (await import('./cytomat/driver.ts')).driver as Driver,
+  liconic_stx: async () => (await import('./liconic_stx/driver.ts')).driver as Driver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,
   precise_flex: async () => (await import('./precise_flex/driver.ts')).driver as Driver,
 } satisfies Record<string, () => Promise<AnyDriver>>
