@@ -71,7 +71,7 @@ class Cytomat extends WithMount<SerialMount<Settings>> implements Device {
     return this.#talk.ask(`ch:${register}`, (line) => parseClimate(line, register))
   }
 
-  /** Only the overview register can be asked; it shows that the instrument is a Cytomat, and nothing more. */
+  /** Asks for the overview register, which shows that the instrument is a Cytomat. It tells nothing else of itself. */
   async identify(): Promise<Identity> {
     await this.#talk.overview()
     return { model: 'Cytomat', serial_number: null, firmware_version: null }

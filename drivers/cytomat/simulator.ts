@@ -11,8 +11,9 @@ import { modelOf, type Settings } from './models.ts'
 export const simulate: Simulate<Settings> = (at) => new SimulatedCytomat(at)
 
 const rpmPerSecond = 400
-/** The shakers are busy for so long when they stop. */
 const refusals = { busy: 1, unknown: 2, form: 3, parameter: 4, slot: 5, position: 0x11, held: 0x21, empty: 0x31, taken: 0x32, still: 0x61 }
+/** The action register at rest: the handler waits, and its shovel was looked at last. */
+const atWait = 0x4b
 const errors: Record<ShuttleFault, number> = { 'nothing to take': 2, 'no room': 3, door: 4, jam: 5 }
 
 class SimulatedCytomat extends WithMount<InstrumentEnd<Settings>> implements Simulator {
@@ -100,6 +101,7 @@ class SimulatedCytomat extends WithMount<InstrumentEnd<Settings>> implements Sim
     if (name === 'bs') return `bs ${hex(this.#overview)}`
     if (name === 'be') return `be ${hex(this.#error)}`
     if (name === 'bw') return 'bw 00'
+    if (name === 'ba') return `ba ${hex(atWait)}`
     if (name === 'it') return climate(this.#target, this.#chamber.temperature)
     if (name === 'ih') return climate(95, 93.4)
     if (name === 'ic') return climate(5, 4.9)

@@ -119,8 +119,8 @@ class SimulatedStx extends WithMount<InstrumentEnd<Settings>> implements Simulat
       1901: () => this.#moveGate(true),
       1902: () => this.#moveGate(false),
       1903: () => this.#moveGate(false),
-      1904: () => this.#import(),
-      1905: () => this.#export(),
+      1904: () => this.#takeIn(),
+      1905: () => this.#bringOut(),
       1911: () => {},
       1913: () => this.#shake(),
     }
@@ -163,12 +163,12 @@ class SimulatedStx extends WithMount<InstrumentEnd<Settings>> implements Simulat
     this.#table.goTo(this.#memory.get(39)! * (this.at.settings.speed_unit === '10 rpm' ? 10 : 6))
   }
 
-  #import(): void {
+  #takeIn(): void {
     const slot = this.#slotToMove()
     if (slot !== undefined) this.#shuttle.carry({ from: 'station', to: slot })
   }
 
-  #export(): void {
+  #bringOut(): void {
     const slot = this.#slotToMove()
     if (slot === undefined) return
     if (this.places.has('station')) this.#fail(13)

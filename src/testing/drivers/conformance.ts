@@ -497,7 +497,7 @@ async function prepare(subject: Subject, name: Name): Promise<void> {
 }
 
 /** Puts the plate of a storage, and empties the place to which it goes, as a person in front of the instrument does. */
-function putPlates({ simulator: { places }, profile }: Subject, name: Name): void {
+export function putPlates({ simulator: { places }, profile }: Pick<Subject, 'simulator' | 'profile'>, name: Name): void {
   if (!places || (name !== 'store' && name !== 'retrieve')) return
   const { slot } = paramsOf(name, profile) as { slot: number }
   places.put(name === 'store' ? 'station' : slot)
