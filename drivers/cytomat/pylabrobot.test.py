@@ -22,9 +22,9 @@ async def refusal(doing):
 
 async def main():
   backend = CytomatBackend(model=CytomatType.C2C_450_SHAKE, port=sys.argv[2])
-  await backend.setup()
   # It reads until this time is over, 1 s by default.
-  backend.io.set_read_timeout(0.15)
+  backend.io.timeout = 0.15
+  await backend.setup()
   racks = [cytomat_rack_23mm_21("first"), cytomat_rack_23mm_21("second")]
   await backend.set_racks(racks)
   out = {"temperature": await backend.get_temperature()}

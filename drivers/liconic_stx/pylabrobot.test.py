@@ -23,9 +23,9 @@ async def refusal(doing):
 async def main():
   backend = ExperimentalLiconicBackend(model="STX44_IC", port=sys.argv[2])
   out = {}
-  await backend.setup()
   # It reads until this time is over, 1 s by default.
-  backend.io.set_read_timeout(0.15)
+  backend.io.timeout = 0.15
+  await backend.setup()
   await backend.initialize()
   racks = [liconic_rack_17mm_22("first"), liconic_rack_44mm_10("second")]
   await backend.set_racks(racks)
