@@ -12,7 +12,7 @@ import { askError, askOverview, type Overview, parseOverview, parseTaken, regist
 
 const reply_ms = 1000
 /** How often a command or a question is repeated that it refused as busy or unknown, and the pause before that. */
-const repetitions = 5
+const repetitions = { ask: 25, act: 5 }
 const pause_ms = 200
 
 /** Refusals that say that the caller asked for what is not possible, or not possible now. All others are faults. */
@@ -38,7 +38,7 @@ export class Talk extends WithMount<Parts> {
   /** Asks until the instrument takes the question: it may refuse one for a moment although it is neither busy nor unknown. */
   async ask<T>(question: string, parse: (line: string) => T | undefined): Promise<T> {
     const accepts = (line: string) => parse(line) !== undefined || isRefusal(line)
-    for (let left = repetitions; ; left--) {
+    for (let left = repetitions.ask; ; left--) {
       const line = await this.#exchange.query(question, { deadline_ms: reply_ms, accepts })
       const found = parse(line)
       if (found !== undefined) return found
@@ -58,18 +58,18 @@ export class Talk extends WithMount<Parts> {
   }
 
   /**
-   * Gives a command. A refusal as busy or unknown may be spurious: the command is then given again, if the instrument is seen at rest and no plate has moved.
-   * Throws `interlock` or `invalid` for what it does not do now or never.
+   * Gives a command to an instrument at rest. A refusal as busy or unknown may be spurious: the command is then given again, if the instrument is still seen at
+   * rest. Throws `interlock` or `invalid` for what it does not do now or never.
    */
   async act(command: string, signal: AbortSignal): Promise<void> {
-    for (let left = repetitions; ; left--) {
+    for (let left = repetitions.act; ; left--) {
       const code = await this.give(command, signal)
       if (code === null) return
-      const before = await this.overview()
-      if (!spurious.has(code) || before.busy || left === 0) throw refusedFor(command, code)
+      if (!spurious.has(code)) throw refusedFor(command, code)
+      if ((await this.overview()).busy) throw begunAllTheSame(command)
+      if (left === 0) throw refusedFor(command, code)
       await sleep(this.at.clock, pause_ms, signal)
-      const now = await this.overview()
-      if (now.busy || now.station !== before.station || now.handler !== before.handler) throw begunAllTheSame(command)
+      if ((await this.overview()).busy) throw begunAllTheSame(command)
     }
   }
 
