@@ -30,8 +30,8 @@ export const driver: Driver<Settings> = {
 
 const look_ms = 500
 /** The limits for homing, and for moving a plate. */
-const homing_s = 145
-const moving_s = 135
+const homing_s = 135
+const moving_s = 130
 /** The time in which the sensors may follow the end of a motion. */
 const settling_s = 5
 /** The shakers are still after this time, as no register shows their speed. */
@@ -136,8 +136,9 @@ class Cytomat extends WithMount<SerialMount<Settings>> implements Device {
       restsSince = isStill(state) ? (restsSince ?? clock.now()) : undefined
       const stranded = restsSince !== undefined && clock.now() - restsSince >= settling_s * 1000
       if (stranded) throw new LabError('device_failed', `it is at rest, and ${inWords(state)}; see where the plate is, then initialize`)
-      if (clock.now() >= end)
-        throw new LabError('device_failed', `it still moves after ${moving_s} s, and ${inWords(state)}; see what it does, then initialize`)
+      if (clock.now() < end) continue
+      await this.#talk.mustBeWell(state)
+      throw new LabError('device_failed', `it still moves after ${moving_s} s, and ${inWords(state)}; see what it does, then initialize`)
     }
   }
 

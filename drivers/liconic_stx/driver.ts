@@ -32,7 +32,7 @@ export const driver: Driver<Settings> = {
 
 const look_ms = 500
 /** The limits for homing, and for moving a plate. */
-const homing_s = 140
+const homing_s = 135
 const moving_s = 130
 /** The time in which the sensors may follow the end of a motion, and in which a motion has begun. */
 const settling_s = 5
