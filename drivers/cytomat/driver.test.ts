@@ -117,6 +117,34 @@ test('what its sensors show otherwise than it should be is a fault, and where th
   })
 })
 
+test('a plate that stays on the handler, and a motion without end, are faults', async (t) => {
+  const b = await bench()
+  b.places.put('station')
+  const storing = begin(b.device.store!({ slot: 7 }, calm))
+  await b.clock.advance(5000)
+  b.hand.replace(/^bs 0/m, 'bs 1')
+  await t.rejects(b.run(storing), {
+    code: 'device_failed',
+    message: /no plate at the transfer station and a plate on the handler; see where/,
+  })
+  b.hand.leave()
+  const fetching = begin(b.device.retrieve!({ slot: 7 }, calm))
+  await b.clock.advance(5000)
+  b.hand.replace(/^bs .*/m, 'bs 81')
+  await t.rejects(b.run(fetching), {
+    code: 'device_failed',
+    message: /still moves after 130 s, and its sensors show a plate at the transfer/,
+  })
+})
+
+test('one that holds a plate after it has found its positions is not initialized', async (t) => {
+  const b = await bench()
+  const initializing = begin(b.device.initialize({}, calm))
+  await b.clock.advance(5000)
+  b.places.put('handler')
+  await t.rejects(b.run(initializing), { code: 'device_failed', message: /plate on its handler/ })
+})
+
 test('an empty slot and a slot that is taken are errors in words', async (t) => {
   const b = await bench()
   await t.rejects(b.run(b.device.retrieve!({ slot: 3 }, calm)), {
@@ -124,7 +152,9 @@ test('an empty slot and a slot that is taken are errors in words', async (t) => 
     message: /reports error 02 \(no plate came onto the shovel\)\. See whether the slot/,
   })
   await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /error 02/ })
+  b.written.length = 0
   await b.run(b.device.initialize({}, calm))
+  t.same(commands(b), ['rs:be\r\n', 'll:in\r\n'])
   await t.resolves(b.run(b.device.check()))
   b.places.put('station')
   b.places.put(3)

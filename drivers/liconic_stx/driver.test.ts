@@ -130,6 +130,22 @@ test('without sensors nobody is told where a plate is, and the end of a motion c
   t.notOk(b.written.includes('RD 1813\r'))
 })
 
+test('a motion without end, and a plate on the shovel after an initialize, are faults', async (t) => {
+  const b = await bench()
+  b.places.put('station')
+  const began = b.clock.now()
+  const storing = begin(b.device.store!({ slot: 7 }, calm))
+  await b.clock.advance(8000)
+  b.hand.replace(/^1/m, '0')
+  await t.rejects(b.run(storing), { code: 'device_failed', message: /did not move the plate within 130 s; see what blocks it/ })
+  t.ok(b.clock.now() - began >= 130_000)
+  b.hand.leave()
+  const initializing = begin(b.device.initialize({}, calm))
+  await b.clock.advance(8000)
+  b.places.put('handler')
+  await t.rejects(b.run(initializing), { code: 'device_failed', message: /plate on its handler/ })
+})
+
 test('what goes wrong is told in words, and ends with an initialize', async (t) => {
   const b = await bench()
   await t.rejects(b.run(b.device.retrieve!({ slot: 3 }, calm)), {

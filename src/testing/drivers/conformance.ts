@@ -294,8 +294,21 @@ async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: 
   if (uninterruptible) t.notOk(isStirring(subject), `${what}: and not before it is at rest`)
   t.ok(await comesToRest(subject), `${what}: it comes to rest`)
   t.notOk(await stirs(subject, watch_ms), `${what}: it stays at rest`)
+  await tellsWhere(t, subject, name, what)
   await worksAgain(t, subject, name, what)
   end(subject)
+}
+
+/** Checks that a storage tells where a plate is after an interrupted move, as far as it can, and that the plate is in one place. */
+async function tellsWhere(t: Test, subject: Subject, name: Name, what: string): Promise<void> {
+  const { device, simulator, profile } = subject
+  const { places } = simulator
+  if (!places || !device.whereIsPlate || (name !== 'store' && name !== 'retrieve')) return
+  const { station, handler } = await subject.run(device.whereIsPlate())
+  for (const [place, seen] of Object.entries({ station, handler }) as ['station' | 'handler', boolean | null][])
+    t.ok(seen === null || seen === places.has(place), `${what}: it tells whether a plate is at the ${place}`)
+  const all = ['station', 'handler', paramsOf(name, profile).slot!] as const
+  t.equal(all.filter((place) => places.has(place)).length, 1, `${what}: the plate is in one place`)
 }
 
 async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: number): Promise<void> {
