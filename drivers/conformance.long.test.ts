@@ -47,6 +47,11 @@ const variants: Partial<Record<DriverName, object[]>> = {
   inheco_incubator_shaker: [{ model: 'MP' }],
   alps: [{ model: '5000' }],
   ultraseal: [{ model: 'XT Pro' }],
+  cytomat: [{ model: 'Cytomat 2 C450 Shake' }, { model: 'Cytomat 2 C425', racks: [{ slots: 10 }], measures: [] }],
+  liconic_stx: [
+    { shaker: true, co2: true, racks: [{ slots: 10, pitch: 1713 }] },
+    { climate: 'NC', station_sensor: false, shovel_sensor: false },
+  ],
   precise_flex: [{ rail: true, gripper: 'axis' }],
 }
 

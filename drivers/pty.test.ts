@@ -189,6 +189,9 @@ async function plugged(t: Test, real: Driver, options: { link: string; time_scal
       },
       setFault: (fault, present) => served.simulator.setFault(fault, present),
       powerOff: () => void putAway(),
+      get places() {
+        return served.simulator.places
+      },
     },
     hangsOn: 'line',
     link: {

@@ -9,7 +9,7 @@ import { WireLog } from '../src/devices/wire_log.ts'
 import { scaled, sleep } from '../src/kit/clock.ts'
 import { silent } from '../src/kit/log.ts'
 import { type Box, type BoxFault, openBox } from '../src/testing/drivers/box.ts'
-import { halted, paramsOf, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
+import { halted, paramsOf, putPlates, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
 import { operationOf, paceOf } from '../src/testing/drivers/real_lines.ts'
 import { calm, stallFreeClock } from '../src/testing/drivers.ts'
 import { type Driver, isOnPins } from './driver.ts'
@@ -87,6 +87,9 @@ async function behindBox(t: Test, driver: Driver, time_scale: number): Promise<B
       },
       setFault: (fault, present) => simulator.setFault(fault, present),
       powerOff: () => void putAway(),
+      get places() {
+        return simulator.places
+      },
     },
     hangsOn: 'line',
     link: {
@@ -127,7 +130,8 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   const link = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock })
   const device = driver.open({ line: link, clock, settings })
   const profile = driver.profile(settings)
-  const going = (['shake', 'set_temperature', 'peel'] as const).find((one) => device[one])!
+  const names = (['shake', 'set_temperature', 'peel', 'retrieve'] as const).filter((one) => device[one])
+  const going = names.find((one) => one !== 'set_temperature' || !profile.features.climate)!
   const driven = { device, link, profile, wire: new WireLog() }
   const about = { device_id: 'd', type: driver.type, name, driver: name, simulated: false, time_scale: 1, bounds: {}, identity: {} }
   const around = { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...noStores }
@@ -147,6 +151,7 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   // On a machine that has much else to do, an answer may come later than the driver waits for it.
   while (instrument.state !== 'ready') await instrument.perform('initialize', {}).catch(() => sleep(clock, 1000))
   for (const first of ['lock_plate', 'close'] as const) if (device[first]) await instrument.perform(first, {})
+  putPlates(simulator.places, going, paramsOf(going, profile))
   const params = { ...paramsOf(going, profile), ...(going === 'shake' && { duration: 3600 }) }
   const done = instrument.perform(going, params).catch((error) => error)
   await until('it moves or heats', () => simulator.world.moving || simulator.world.heating)

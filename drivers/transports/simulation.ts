@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Fault } from './simulated_line.ts'
-import type { Mechanism } from './simulator.ts'
+import type { Mechanism, Places } from './simulator.ts'
 
 /** A simulated line, or a simulated board. */
 export type Breakable = {
@@ -20,6 +20,11 @@ export class Simulation {
   constructor(it: Breakable, clock: Clock) {
     this.#it = it
     this.#clock = clock
+  }
+
+  /** The plates of a storage, for whoever plays the arm or the person in front of it; undefined for other instruments. */
+  get places(): Places | undefined {
+    return this.#it.simulator.places
   }
 
   /** Sets a fault after that many seconds. Returns false for a fault that this instrument cannot have. */

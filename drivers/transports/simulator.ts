@@ -17,9 +17,17 @@ export interface Mechanism {
   setFault(fault: MechanicalFault, present: boolean): boolean
   /** Switches it off and cancels its timers. */
   powerOff(): void
-  /** The visible state of the instrument, for tests. */
+  /** The places of a storage, which a person or an arm in front of it fills and empties; absent where there are none. */
+  readonly places?: Places | undefined
+  /** The visible state of the instrument, for tests. `heating` is heat that a stop has to end; the climate of a closed chamber is none. */
   readonly world: Readonly<{ moving: boolean; heating: boolean; [detail: string]: unknown }>
 }
+
+/** A slot by its number, the transfer station, or the handler that carries plates between the two. */
+export type Place = number | 'station' | 'handler'
+
+/** The plates of a simulated storage. `put` and `take` do by hand what an arm or a person does, at once and without the instrument. */
+export type Places = { has(place: Place): boolean; put(place: Place): void; take(place: Place): void }
 
 /** The instrument's end of a simulated line. */
 export type InstrumentEnd<Settings> = {

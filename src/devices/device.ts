@@ -28,9 +28,12 @@ export type Limit = { min: number; max: number; unit: string; step?: number }
 /** Keyed by name of parameter: `speed`, `duration`, `temperature`, `g`. */
 export type Limits = Record<string, Limit>
 
-/** The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. */
+/**
+ * The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. `climate`: the temperature that is set is the
+ * climate of a closed chamber, which the instrument regulates by itself. No stop, fault or end of the service changes it, because labware is kept in it.
+ */
 type Features = Partial<
-  Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
+  Record<'locking' | 'heating' | 'cooling' | 'climate' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
 >
 
 /** The properties of a model that are known before the instrument was asked. */
@@ -103,6 +106,11 @@ export type Device = Commands & {
    * moves.
    */
   gripper?: ((labware: CarriedLabware) => Promise<Gripper | null>) | undefined
+  /**
+   * Asks a storage whether there is a plate at its transfer station and on its handler, which carries plates between the station and the slots. A member is null
+   * where the instrument cannot tell. Moves nothing, and is answered at any moment, so that the place of a plate is known after an interrupted move.
+   */
+  whereIsPlate?(): Promise<PlateWhereabouts>
   /** The skills of an arm; null before it has reported them. Absent for devices that are not arms. */
   readonly skills?: ReadonlySet<Skill> | null
   /** The person who carries; absent for instruments. */
@@ -191,6 +199,9 @@ export type Progress = { fraction: number | null; message: string | null }
 export type EndedEarly = { seconds_left: number }
 
 export type Gripper = 'empty' | 'full'
+
+/** The sensors of a storage: whether a plate is there; null where the instrument cannot tell. */
+export type PlateWhereabouts = { station: boolean | null; handler: boolean | null }
 
 export type UnderWay = { operation: Performable; seconds_left: number }
 

@@ -24,10 +24,16 @@ export type Task = {
   done(params: Record<string, unknown>): string
 }
 
-type Known = { params: Record<string, unknown>; own: OwnOperation | undefined; typical: Typical | undefined }
+type Known = {
+  params: Record<string, unknown>
+  own: OwnOperation | undefined
+  typical: Typical | undefined
+  /** Whether the temperature of the device is the climate of a chamber, which is never left on by mistake. */
+  climate: boolean
+}
 
 /** `own` is the device's own description of the operation, if it has one. */
-export function taskOf(name: string, { params, own, typical }: Known): Task {
+export function taskOf(name: string, { params, own, typical, climate }: Known): Task {
   const { temperature } = params
   const heats_to = typeof temperature === 'number' ? temperature : null
   if (own) {
@@ -43,7 +49,7 @@ export function taskOf(name: string, { params, own, typical }: Known): Task {
     asked_s: typeof params.duration === 'number' ? params.duration : 0,
     usual_s: usualSeconds(name as TaskName, typical),
     margin_s: margin_seconds,
-    leaves_on: row?.leaves_on?.(params as never),
+    leaves_on: climate && name === 'set_temperature' ? undefined : row?.leaves_on?.(params as never),
     heats_to,
     held: row?.held,
     goes_to: row?.goes_to?.(params as never),

@@ -3,7 +3,7 @@
 import type { Test } from 'tap'
 import { type LineFault, lineFaults } from '../../../drivers/transports/faults.ts'
 import type { Fault } from '../../../drivers/transports/simulated_line.ts'
-import { type Mechanism, mechanicalFaults } from '../../../drivers/transports/simulator.ts'
+import { type Mechanism, mechanicalFaults, type Places } from '../../../drivers/transports/simulator.ts'
 import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/device.ts'
 import { heldOf, measurements, type OperationName, operations, type Question, rowOf } from '../../devices/operations.ts'
 import { LabError, messageOf } from '../../errors.ts'
@@ -294,8 +294,21 @@ async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: 
   if (uninterruptible) t.notOk(isStirring(subject), `${what}: and not before it is at rest`)
   t.ok(await comesToRest(subject), `${what}: it comes to rest`)
   t.notOk(await stirs(subject, watch_ms), `${what}: it stays at rest`)
+  await tellsWhere(t, subject, name, what)
   await worksAgain(t, subject, name, what)
   end(subject)
+}
+
+/** Checks that a storage tells where a plate is after an interrupted move, as far as it can, and that the plate is in one place. */
+async function tellsWhere(t: Test, subject: Subject, name: Name, what: string): Promise<void> {
+  const { device, simulator, profile } = subject
+  const { places } = simulator
+  if (!places || !device.whereIsPlate || (name !== 'store' && name !== 'retrieve')) return
+  const { station, handler } = await subject.run(device.whereIsPlate())
+  for (const [place, seen] of Object.entries({ station, handler }) as ['station' | 'handler', boolean | null][])
+    t.ok(seen === null || seen === places.has(place), `${what}: it tells whether a plate is at the ${place}`)
+  const all = ['station', 'handler', paramsOf(name, profile).slot!] as const
+  t.equal(all.filter((place) => places.has(place)).length, 1, `${what}: the plate is in one place`)
 }
 
 async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: number): Promise<void> {
@@ -492,7 +505,15 @@ export async function readyFor<S extends Subject>(make: () => Promise<S>, name: 
 }
 
 async function prepare(subject: Subject, name: Name): Promise<void> {
+  putPlates(subject.simulator.places, name, paramsOf(name, subject.profile))
   for (const first of before[name] ?? []) if (subject.device[first]) await subject.run(perform(subject, first))
+}
+
+/** Puts the plate of a storage, and empties the place to which it goes, as a person in front of the instrument does. Does nothing for other operations. */
+export function putPlates(places: Places | undefined, name: Name, { slot }: Record<string, unknown>): void {
+  if (!places || typeof slot !== 'number') return
+  places.put(name === 'store' ? 'station' : slot)
+  places.take(name === 'store' ? slot : 'station')
 }
 
 export function perform({ device, profile }: Subject, name: Name, signal = never(), params = paramsOf(name, profile)): Promise<unknown> {

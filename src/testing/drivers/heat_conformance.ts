@@ -1,4 +1,5 @@
-// Checks for every driver that heats, in virtual time, that the heater can be switched off without a stop, so that no fault is latched.
+// Checks for every driver that heats, in virtual time, that the heater can be switched off without a stop, so that no fault is latched; and for every driver
+// with a climate that nothing but a new set point changes it.
 
 import type { Test } from 'tap'
 import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
@@ -15,7 +16,7 @@ const heard_ms = 20_000
 export async function conformanceOfHeat(t: Test, driver: AnyDriver, settings: object): Promise<void> {
   await t.test('its heater is switched off without a stop, and it goes on to be ready', async (t) => {
     const { clock, instrument, link, leftOn, profile, perform, start } = await oneDevice(t, driver, { settings })
-    if (!instrument.abilities.knows('set_temperature')) return
+    if (!instrument.abilities.knows('set_temperature') || profile.features.climate) return
     const { lowest_set_point: lowest } = profile
     await start()
     await perform('initialize', {})
@@ -47,7 +48,7 @@ export async function conformanceOfHeat(t: Test, driver: AnyDriver, settings: ob
     if (isOnPins(driver)) return
     const { driver: same, hand } = tampered(driver)
     const { clock, instrument, link, leftOn, profile, perform, start } = await oneDevice(t, same, { settings })
-    if (!instrument.abilities.knows('set_temperature')) return
+    if (!instrument.abilities.knows('set_temperature') || profile.features.climate) return
     await start()
     await perform('initialize', {})
     await perform('set_temperature', paramsOf('set_temperature', profile))
@@ -60,6 +61,26 @@ export async function conformanceOfHeat(t: Test, driver: AnyDriver, settings: ob
     await clock.advance(heard_ms)
     if (profile.lowest_set_point === undefined) t.equal(link.simulator.world.heating, false)
     t.same(leftOn(), [])
+    link.simulator.powerOff()
+  })
+
+  await t.test('a climate stays as it was set, over a stop and without a fault, and is not left on', async (t) => {
+    const { clock, registry, instrument, link, leftOn, profile, perform, start } = await oneDevice(t, driver, { settings })
+    if (!profile.features.climate) return
+    await start()
+    await perform('initialize', {})
+    const { temperature } = paramsOf('set_temperature', profile) as { temperature: number }
+    await perform('set_temperature', { temperature })
+    const target = async () => (await clock.run(instrument.questions.ask('get_temperature'))).target
+    t.equal(await target(), temperature)
+    t.same([leftOn(), instrument.info().heating], [[], null], 'nothing has to be switched off')
+    await t.rejects(perform('set_temperature', { temperature: null }), { code: 'invalid' })
+    t.match(instrument.info(), { state: 'ready', fault: null })
+    await clock.run(registry.halt('d'))
+    await perform('initialize', {})
+    t.equal(await target(), temperature, 'it has the same set point after a stop and an initialize')
+    await clock.advance(idle_ms)
+    t.match(instrument.info(), { state: 'ready', fault: null })
     link.simulator.powerOff()
   })
 }

@@ -69,6 +69,9 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
       },
       setFault: (fault, present) => on.setFault(fault, present),
       powerOff: () => on.powerOff(),
+      get places() {
+        return on.places
+      },
       get world() {
         return on.world
       },

@@ -132,7 +132,7 @@ const endless: Pass = (_bytes, send) => send(new Uint8Array(6000).fill(0x78))
 /** The time within which the last byte has come, at 9600 baud. */
 const endless_ms = 60_000
 /** The operations that take time and are done only at its end. */
-const runs: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'peel'])
+const runs: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'peel', 'store', 'retrieve'])
 const nonsense: Uint8Array[] = [Buffer.from([0xff, 0x00, 0xfe, 0x80]), Buffer.from('no\x1ese'), Buffer.from('half a li')]
 
 /** Returns all answers of the instrument to queries. */
