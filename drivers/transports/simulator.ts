@@ -29,6 +29,13 @@ export type Place = number | 'station' | 'handler'
 /** The plates of a simulated storage. `put` and `take` do by hand what an arm or a person does, at once and without the instrument. */
 export type Places = { has(place: Place): boolean; put(place: Place): void; take(place: Place): void }
 
+/** Puts the plate of a storage, and empties the place to which it goes, as an arm or a person in front of the instrument does. Does nothing for other operations. */
+export function putPlates(places: Places | undefined, operation: string, { slot }: Readonly<Record<string, unknown>>): void {
+  if (!places || typeof slot !== 'number') return
+  places.put(operation === 'store' ? 'station' : slot)
+  places.take(operation === 'store' ? slot : 'station')
+}
+
 /** The instrument's end of a simulated line. */
 export type InstrumentEnd<Settings> = {
   /** Sends bytes to the host. */

@@ -7,6 +7,7 @@ import { Person, personLink, profile as personProfile, typical as personTypical 
 import type { Hardware } from '../../drivers/transports/board.ts'
 import { portWarning } from '../../drivers/transports/port_path.ts'
 import { Simulation } from '../../drivers/transports/simulation.ts'
+import { putPlates } from '../../drivers/transports/simulator.ts'
 import { boxWords } from '../../drivers/transports/tcp_line.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Config } from '../config.ts'
@@ -147,7 +148,9 @@ function onSimulator(device: DrivenConfig, time_scale: number, clock: Clock) {
   const { driven_by, settings } = device
   const made = simulated(driven_by, { settings, clock: scaled(clock, time_scale), wire: clock })
   const simulation = new Simulation(made.breakable, clock)
-  return { ...common(device), type: driven_by.type, simulated: true, time_scale, driven: driven(device, made), simulation }
+  const playArm = (operation: string, params: Readonly<Record<string, unknown>>) => putPlates(simulation.places, operation, params)
+  const its = { ...driven(device, made), playArm }
+  return { ...common(device), type: driven_by.type, simulated: true, time_scale, driven: its, simulation }
 }
 
 type BridgeDevice = Extract<DeviceConfig, { kind: 'bridge' }>

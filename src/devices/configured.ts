@@ -31,7 +31,15 @@ export type Configured = {
 }
 
 /** Without `typical` the table of operations tells how long things take. */
-export type Driven = { device: Device; link: Link; profile: AnyProfile; typical?: Typical; wire: WireLog }
+export type Driven = {
+  device: Device
+  link: Link
+  profile: AnyProfile
+  typical?: Typical
+  wire: WireLog
+  /** Does for a simulated storage what an arm in front of it does before an operation: no simulated arm reaches into it. Absent for real instruments. */
+  playArm?(operation: string, params: Readonly<Record<string, unknown>>): void
+}
 
 /** `slot` is left out for the first free one. */
 export type TransferOrder = { device_id: string; operation: 'store' | 'retrieve'; slot?: number | undefined }

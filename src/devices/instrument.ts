@@ -7,7 +7,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext, SeenSlot } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Attach, Device, Gripper, Typical } from './device.ts'
+import type { AnyProfile, Attach, Device, Gripper, PlateWhereabouts, Typical } from './device.ts'
 import { drive } from './drive.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
@@ -205,6 +205,7 @@ export class Instrument {
     const isArm = this.#configured.type === 'transporter' && !this.abilities.person
     const endMotion = isArm ? this.#around.beginMotion?.(this.device_id) : undefined
     const performed = this.#undertake(name, params, asking, async (run) => {
+      this.#configured.driven?.playArm?.(name, params)
       if (name === 'initialize') {
         await this.#presence?.mustBeTheOne()
         await this.condition.mustHaveHeard()
@@ -241,6 +242,19 @@ export class Instrument {
       return condition.isTouched ? null : held
     } catch (error) {
       if (error instanceof LabError && error.code === 'interlock') throw worded(this.device_id, error)
+      return null
+    }
+  }
+
+  /** Asks a storage where a plate is that its handler moved when the service ended, as `gripper` asks an arm. Null if the answer proves nothing. */
+  async whereIsPlate(): Promise<PlateWhereabouts | null> {
+    const device = this.#configured.driven?.device
+    const { condition } = this
+    if (!device?.whereIsPlate || !condition.isConnected || condition.isTouched || condition.latch.fault || this.operation.run) return null
+    try {
+      const seen = await device.whereIsPlate()
+      return condition.isTouched ? null : seen
+    } catch {
       return null
     }
   }

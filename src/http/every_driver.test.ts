@@ -6,7 +6,6 @@ import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
 import type { Limit } from '../devices/device.ts'
 import { operations, type Performable } from '../devices/operations.ts'
-import { putPlates } from '../testing/drivers/conformance.ts'
 import { calm, onSimulator } from '../testing/drivers.ts'
 import { openTestBench } from '../testing/http.ts'
 
@@ -47,7 +46,6 @@ async function bench(t: Test, { narrow = false } = {}) {
     const perform = (operation: Performable, params = paramsOf(operation, instrument.capabilities().limits)) =>
       instrument.perform(operation, params)
     const prepare = async (operation: Performable) => {
-      putPlates(bench.simulations.get(name)?.places, operation, paramsOf(operation, instrument.capabilities().limits))
       if (operation !== 'initialize')
         for (const first of before[operation] ?? []) if (names.includes(first)) await clock.run(perform(first))
     }

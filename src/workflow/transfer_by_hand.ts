@@ -43,7 +43,8 @@ export async function beginTransfer(order: TransferOrder, around: Around): Promi
     async ended(how) {
       end(move, how, environment, around.now)
       await around.persisted()
-      if (how === 'cut off') around.lost(cutOff({ ...move.labware, place: placeOf({ held_by: order.device_id, placing: move.to }, move.from) }))
+      if (how === 'cut off')
+        around.lost(cutOff({ ...move.labware, place: placeOf({ held_by: order.device_id, placing: move.to }, move.from) }))
     },
   }
 }

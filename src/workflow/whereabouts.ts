@@ -9,6 +9,7 @@ import { type StandingLabware, standingLabwareOf } from './standing_labware.ts'
 import { type Labware, placeOf, storedIn } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
+import { slotOf } from './state/slots.ts'
 import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
 import { carriedBy } from './threads/move/hop.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
@@ -136,6 +137,8 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   const { environment, execution, labware } = thread
   const { held_by: arm } = labware
   if (!thread.control.isLost || !thread.isWitnessed || arm === null) return
+  const storage = transferOf(thread)
+  if (storage) return askStorage(thread, arm, storage)
   const gripper = await environment.equipment.gripper?.(arm, carriedBy(thread))
   // Somebody may have said it meanwhile.
   if (!gripper || !thread.control.isLost || labware.held_by !== arm) return
@@ -145,6 +148,26 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   else relocate({ labware, environment, thread }, proven.position, () => execution.now())
   const place = proven === 'held' ? `held by ${arm}` : `at ${proven.position}`
   const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`
+  execution.events.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
+}
+
+/** Returns the slot and the transfer station between which labware was moved when the service ended; undefined for a move of an arm. */
+function transferOf({ state: { seat, placing } }: LabwareThread): { slot: string; station: string } | undefined {
+  if (seat === null || placing === null) return undefined
+  if (slotOf(seat) !== null) return { slot: seat, station: placing }
+  return slotOf(placing) === null ? undefined : { slot: placing, station: seat }
+}
+
+/** Takes a storage's word for where a plate is that it moved when the service ended. */
+async function askStorage(thread: LabwareThread, device_id: string, { slot, station }: { slot: string; station: string }): Promise<void> {
+  const { environment, execution, labware } = thread
+  const seen = await environment.equipment.whereIsPlate?.(device_id)
+  // Somebody may have said it meanwhile.
+  if (!seen || !thread.control.isLost || labware.held_by !== device_id) return
+  const position = seen.station ? station : seen.station === false && seen.handler === false ? slot : undefined
+  if (position === undefined) return
+  relocate({ labware, environment, thread }, position, () => execution.now())
+  const message = `${device_id} says that ${seen.station ? 'a plate stands' : 'no plate stands'} at its transfer station: ${labware.name} is at ${position}`
   execution.events.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
 }
 

@@ -3,7 +3,7 @@
 import type { Test } from 'tap'
 import { type LineFault, lineFaults } from '../../../drivers/transports/faults.ts'
 import type { Fault } from '../../../drivers/transports/simulated_line.ts'
-import { type Mechanism, mechanicalFaults, type Places } from '../../../drivers/transports/simulator.ts'
+import { type Mechanism, mechanicalFaults, putPlates } from '../../../drivers/transports/simulator.ts'
 import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/device.ts'
 import { heldOf, measurements, type OperationName, operations, type Question, rowOf } from '../../devices/operations.ts'
 import { LabError, messageOf } from '../../errors.ts'
@@ -507,13 +507,6 @@ export async function readyFor<S extends Subject>(make: () => Promise<S>, name: 
 async function prepare(subject: Subject, name: Name): Promise<void> {
   putPlates(subject.simulator.places, name, paramsOf(name, subject.profile))
   for (const first of before[name] ?? []) if (subject.device[first]) await subject.run(perform(subject, first))
-}
-
-/** Puts the plate of a storage, and empties the place to which it goes, as a person in front of the instrument does. Does nothing for other operations. */
-export function putPlates(places: Places | undefined, name: Name, { slot }: Record<string, unknown>): void {
-  if (!places || typeof slot !== 'number') return
-  places.put(name === 'store' ? 'station' : slot)
-  places.take(name === 'store' ? slot : 'station')
 }
 
 export function perform({ device, profile }: Subject, name: Name, signal = never(), params = paramsOf(name, profile)): Promise<unknown> {

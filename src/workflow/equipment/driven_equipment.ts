@@ -1,6 +1,6 @@
 // The equipment behind drivers: the real instruments, or their simulators.
 
-import type { Person } from '../../devices/device.ts'
+import type { Person, PlateWhereabouts } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
 import { heldOf, isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
 import type { Readings } from '../../devices/readings.ts'
@@ -219,6 +219,10 @@ export class DrivenEquipment implements Equipment {
 
   gripper(transporter_id: string, labware: CarriedLabware): Promise<'empty' | 'full' | null> {
     return this.#registry.find(transporter_id).gripper(labware)
+  }
+
+  whereIsPlate(storage_id: string): Promise<PlateWhereabouts | null> {
+    return this.#registry.find(storage_id).whereIsPlate()
   }
 
   async carry(transporter_id: string, verb: MoveName, { position, from, to, labware, signal, begun }: Carrying): Promise<void> {

@@ -1,7 +1,7 @@
 // The interface between a run and its devices: configured ones, simulators, or none.
 
 import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
-import type { Attach, Person, Typical } from '../../devices/device.ts'
+import type { Attach, Person, PlateWhereabouts, Typical } from '../../devices/device.ts'
 import type { Readings } from '../../devices/readings.ts'
 import type { CarriedLabware } from '../../devices/way.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
@@ -96,6 +96,8 @@ export interface Equipment {
   person?(transporter_id: string): Person | undefined
   /** Asks an arm whether it holds something, as `Instrument.gripper` does; absent without drivers. */
   gripper?(transporter_id: string, labware: CarriedLabware): Promise<'empty' | 'full' | null>
+  /** Asks a storage where a plate is that it moved when the service ended, as `Instrument.whereIsPlate` does; absent without drivers. */
+  whereIsPlate?(storage_id: string): Promise<PlateWhereabouts | null>
   /** Picks labware at a position, or places it there. In a hop, the pick comes first. */
   carry(transporter_id: string, verb: 'pick' | 'place', on: Carrying): Promise<void>
 }
