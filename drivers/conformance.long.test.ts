@@ -47,6 +47,7 @@ const variants: Partial<Record<DriverName, object[]>> = {
   inheco_incubator_shaker: [{ model: 'MP' }],
   alps: [{ model: '5000' }],
   ultraseal: [{ model: 'XT Pro' }],
+  line_scanner: [{ trigger: String.raw`\x16T\r`, release: String.raw`\x16U\r`, suffix: String.raw`\r` }],
   precise_flex: [{ rail: true, gripper: 'axis' }],
 }
 

@@ -28,9 +28,12 @@ export type Limit = { min: number; max: number; unit: string; step?: number }
 /** Keyed by name of parameter: `speed`, `duration`, `temperature`, `g`. */
 export type Limits = Record<string, Limit>
 
-/** The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. */
+/**
+ * The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. `motionless`: nothing of the device moves or
+ * heats, so a stop is confirmed without an answer of the instrument.
+ */
 type Features = Partial<
-  Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
+  Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible' | 'motionless', boolean>
 >
 
 /** The properties of a model that are known before the instrument was asked. */
@@ -126,7 +129,7 @@ export type Device = Commands & {
   /**
    * Stops motion and heat. The bytes are on the wire when this returns, unless it throws or rejects with `stop_not_sent`.
    * Resolves on evidence: the instrument has acknowledged, or was observed to obey. Silence, an echo, or the fact that nothing was under
-   * way is no evidence.
+   * way is no evidence. A `motionless` device resolves at once, also on a closed link: nothing of it can move or heat.
    */
   halt(): Promise<void>
   /**
