@@ -18,6 +18,7 @@ export const drivers = {
   gpio_shaker: async () => (await import('./gpio_shaker/driver.ts')).driver as PinsDriver,
   gpio_sealer: async () => (await import('./gpio_sealer/driver.ts')).driver as PinsDriver,
   line_scanner: async () => (await import('./line_scanner/driver.ts')).driver as Driver,
+  keyence_bl: async () => (await import('./keyence_bl/driver.ts')).driver as Driver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,
   precise_flex: async () => (await import('./precise_flex/driver.ts')).driver as Driver,
 } satisfies Record<string, () => Promise<AnyDriver>>
