@@ -19,6 +19,7 @@ export const drivers = {
   gpio_sealer: async () => (await import('./gpio_sealer/driver.ts')).driver as PinsDriver,
   line_scanner: async () => (await import('./line_scanner/driver.ts')).driver as Driver,
   keyence_bl: async () => (await import('./keyence_bl/driver.ts')).driver as Driver,
+  mettler_sics: async () => (await import('./mettler_sics/driver.ts')).driver as Driver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,
   precise_flex: async () => (await import('./precise_flex/driver.ts')).driver as Driver,
 } satisfies Record<string, () => Promise<AnyDriver>>
