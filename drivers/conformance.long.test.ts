@@ -48,6 +48,7 @@ const variants: Partial<Record<DriverName, object[]>> = {
   alps: [{ model: '5000' }],
   ultraseal: [{ model: 'XT Pro' }],
   line_scanner: [{ trigger: String.raw`\x16T\r`, release: String.raw`\x16U\r`, suffix: String.raw`\r` }],
+  sartorius_sbi: [{ line: '16' }],
   precise_flex: [{ rail: true, gripper: 'axis' }],
 }
 

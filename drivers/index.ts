@@ -20,6 +20,7 @@ export const drivers = {
   line_scanner: async () => (await import('./line_scanner/driver.ts')).driver as Driver,
   keyence_bl: async () => (await import('./keyence_bl/driver.ts')).driver as Driver,
   mettler_sics: async () => (await import('./mettler_sics/driver.ts')).driver as Driver,
+  sartorius_sbi: async () => (await import('./sartorius_sbi/driver.ts')).driver as Driver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,
   precise_flex: async () => (await import('./precise_flex/driver.ts')).driver as Driver,
 } satisfies Record<string, () => Promise<AnyDriver>>

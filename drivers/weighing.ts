@@ -49,20 +49,24 @@ export function unstable(within_s: number): LabError {
 
 type Waiting = { clock: Clock; going: AbortSignal; within_s: number }
 
-/** Asks until the value is stable and `passes`. `look` returns undefined while the balance is busy. Throws `interlock` with `late` after `within_s`. */
-export async function untilStable(
+type Wanted<Seen> = {
+  /** Whether a stable value is the awaited one. */
+  passes(shown: Seen): boolean
+  /** Makes the error for a stable value that is not. */
+  late(shown: Seen): LabError
+}
+
+/** Asks until the value is stable, and the wanted one. `look` returns undefined while the balance is busy. Throws `interlock` after `within_s`. */
+export async function untilStable<Seen extends Shown>(
   { clock, going, within_s }: Waiting,
-  look: () => Promise<Shown | undefined>,
-  {
-    passes = () => true,
-    late = () => unstable(within_s),
-  }: { passes?(shown: Shown): boolean; late?(shown: Shown | undefined): LabError } = {},
+  look: () => Promise<Seen | undefined>,
+  wanted?: Wanted<Seen>,
 ): Promise<Weight> {
   const end = clock.now() + within_s * 1000
   for (;;) {
     const shown = await look()
-    if (shown?.stable && passes(shown)) return inGrams(shown)
-    if (clock.now() >= end) throw shown?.stable ? late(shown) : unstable(within_s)
+    if (shown?.stable && (wanted?.passes(shown) ?? true)) return inGrams(shown)
+    if (clock.now() >= end) throw shown?.stable && wanted ? wanted.late(shown) : unstable(within_s)
     await sleep(clock, look_ms, going)
   }
 }
