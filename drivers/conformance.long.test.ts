@@ -49,6 +49,7 @@ const variants: Partial<Record<DriverName, object[]>> = {
   ultraseal: [{ model: 'XT Pro' }],
   line_scanner: [{ trigger: String.raw`\x16T\r`, release: String.raw`\x16U\r`, suffix: String.raw`\r` }],
   sartorius_sbi: [{ line: '16' }],
+  genogrinder: [{ clamp: false }],
   precise_flex: [{ rail: true, gripper: 'axis' }],
 }
 

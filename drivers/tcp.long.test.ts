@@ -147,7 +147,7 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   // On a machine that has much else to do, an answer may come later than the driver waits for it.
   while (instrument.state !== 'ready') await instrument.perform('initialize', {}).catch(() => sleep(clock, 1000))
   for (const first of ['lock_plate', 'close'] as const) if (device[first]) await instrument.perform(first, {})
-  const params = { ...paramsOf(going, profile), ...(going === 'shake' && { duration: 3600 }) }
+  const params = { ...paramsOf(going, profile), ...(going === 'shake' && { duration: Math.min(3600, profile.limits.duration!.max) }) }
   const done = instrument.perform(going, params).catch((error) => error)
   await until('it moves or heats', () => simulator.world.moving || simulator.world.heating)
   if (going === 'set_temperature') await done

@@ -104,10 +104,6 @@ test('what it cannot weigh is told in words', async (t) => {
     b.hand.change((_, send) => send(Buffer.from(`${said}\r\n`)))
     await t.rejects(weight(b), { code, message: words }, said)
   }
-  await t.rejects(
-    weight(b).then(() => weigh(b)),
-    { code: 'interlock' },
-  )
   b.hand.change((_, send) => send(Buffer.from('Stat      Cal.\r\n')))
   await t.rejects(weight(b), { code: 'interlock', message: /busy/ })
 })
