@@ -6,7 +6,7 @@ import type { Clock } from '../src/kit/clock.ts'
 const timeConstant_ms = 350
 const settled_ms = 2500
 const drift_g_per_min = 0.0001
-/** What a hand on the pan does to the value. */
+/** The effect of a hand on the pan on the value. */
 const touch = { g: 0.5, ms: 400 }
 
 export class Pan {

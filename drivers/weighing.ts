@@ -1,4 +1,4 @@
-// What drivers of balances share: units of mass, the refusals of a pan that cannot be weighed, and the wait for a stable value.
+// Shared by the drivers of balances: units of mass, the refusals of a pan that cannot be weighed, and the wait for a stable value.
 
 import { LabError } from '../src/errors.ts'
 import { type Clock, sleep } from '../src/kit/clock.ts'

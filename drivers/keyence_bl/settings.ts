@@ -6,7 +6,7 @@ import { portChoice } from '../port_choice.ts'
 
 export const settings = v.strictObject({
   ...portChoice({ baud: 9600, framing: '7E1' }),
-  timeout_s: v.optional(described(Whole(1, 600), 'How long a scan waits for a code, in s'), 5),
+  timeout_s: v.optional(described(Whole(1, 600), 'Time for which a scan waits for a code, in s'), 5),
   codes: v.optional(
     described(
       v.pipe(v.array(v.pipe(v.string(), v.regex(/^[ -~]{0,64}$/, 'must be up to 64 ASCII characters'))), v.minLength(1), v.maxLength(100)),

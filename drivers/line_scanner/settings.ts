@@ -10,12 +10,12 @@ const Escaped = v.pipe(v.string(), v.maxLength(64), v.check(isEscaped, `must be 
 
 export const settings = v.strictObject({
   ...portChoice({ baud: 9600, framing: '8N1' }),
-  suffix: v.optional(described(Escaped, `What ends a code, ${escapes}; by default CR, LF or both`), ''),
-  prefix: v.optional(described(Escaped, `What the scanner sends ahead of a code, ${escapes}; it is left out`), ''),
+  suffix: v.optional(described(Escaped, `Text that ends a code, ${escapes}; by default CR, LF or both`), ''),
+  prefix: v.optional(described(Escaped, `Text that the scanner sends ahead of a code, ${escapes}; it is left out`), ''),
   no_read: v.optional(described(v.pipe(v.string(), v.maxLength(64)), 'The line that the scanner sends when it could not read a code'), ''),
   trigger: v.optional(described(Escaped, `The command that begins a scan, ${escapes}; without it a code is waited for`), ''),
   release: v.optional(described(Escaped, `The command that ends a scan, ${escapes}`), ''),
-  timeout_s: v.optional(described(Whole(1, 600), 'How long a scan waits for a code, in s'), 10),
+  timeout_s: v.optional(described(Whole(1, 600), 'Time for which a scan waits for a code, in s'), 10),
   codes: v.optional(
     described(
       v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.minLength(1), v.maxLength(100)),

@@ -20,7 +20,7 @@ const least_g = -20
 export const simulate: Simulate<Settings> = (at) => new SimulatedBalance(at)
 
 export class SimulatedBalance extends WithMount<InstrumentEnd<Settings>> implements Simulator {
-  /** What a person does to it. */
+  /** Tests put loads on it. */
   readonly pan = new Pan(this.at.clock, this.at.settings.load_g)
   readonly #port = new TextPort({ ...this.at, longest: 128, answer_ms, ending: '\r\n', hear: (line) => this.#hear(line) })
   readonly #waiting = new Timers(this.at.clock)

@@ -17,7 +17,7 @@ const giveUp_ms = 20_000
 export const simulate: Simulate<Settings> = (at) => new SimulatedBalance(at)
 
 export class SimulatedBalance extends WithMount<InstrumentEnd<Settings>> implements Simulator {
-  /** What a person does to it. */
+  /** Tests put loads on it. */
   readonly pan = new Pan(this.at.clock, this.at.settings.load_g)
   readonly #port = new TextPort({ ...this.at, longest: 32, answer_ms, ending: '\r\n', hear: (line) => this.#hear(line) })
   #waiting = () => {}
