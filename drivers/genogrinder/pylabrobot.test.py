@@ -23,7 +23,7 @@ async def main():
   await grinder._command("*04*")
   await grinder.stop_shaking()
   out["stopped"] = await grinder.request_status()
-  await asyncio.sleep(5)
+  await asyncio.sleep(2)
   out["at_rest"] = await grinder.request_status()
   await grinder.open_clamp()
   out["clamp"].append(await grinder.request_clamp_state())

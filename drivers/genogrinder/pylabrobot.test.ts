@@ -5,7 +5,7 @@ import { driver } from './driver.ts'
 
 byPyLabRobot(
   'PyLabRobot sets the simulator up, moves its clamp, shakes, stops it and is refused by it',
-  { driver, script: 'genogrinder/pylabrobot.test.py' },
+  { driver, time_scale: 5, script: 'genogrinder/pylabrobot.test.py' },
   (t, printed, { world }) => {
     t.match(printed, {
       ...{ state: 'Standby', clamp: ['open', 'closed', 'open'], after: 'Run Complete', at_rest: 'Standby' },

@@ -14,6 +14,8 @@ const run_ms = 120_000
 type Trial<Settings> = {
   driver: Driver<Settings>
   settings?: object
+  /** The speed of the instrument's time. */
+  time_scale?: number
   /** The path of the script from the folder of the drivers; it gets the checkout and the port, and prints JSON. */
   script: string
 }
@@ -21,11 +23,11 @@ type Trial<Settings> = {
 /** Runs the script against a fresh simulator, and passes what it prints to `judge`. Skips without a checkout. The `python3` of the path needs pyserial. */
 export function byPyLabRobot<Settings>(
   name: string,
-  { driver, settings = {}, script }: Trial<Settings>,
+  { driver, settings = {}, time_scale = 1, script }: Trial<Settings>,
   judge: (t: Test, printed: unknown, simulator: Simulator) => void,
 ): void {
   test(name, { skip: checkout ? false : 'PYLABROBOT names no checkout of PyLabRobot' }, async (t) => {
-    const served = await serveOnPty(driver, settings)
+    const served = await serveOnPty(driver, settings, { time_scale })
     t.teardown(() => served.close())
     // Tests run from `dist`.
     const path = fileURLToPath(new URL(`../../../drivers/${script}`, import.meta.url))
