@@ -2,7 +2,7 @@
 
 import type { Device, Link } from '../src/devices/device.ts'
 import type { Clock } from '../src/kit/clock.ts'
-import { type AnyDriver, isOnPins } from './driver.ts'
+import { type AnyDriver, isOnPins, serialOf } from './driver.ts'
 import { board, type Hardware } from './transports/board.ts'
 import type { OnWire } from './transports/line.ts'
 import { serialPort } from './transports/serial_port.ts'
@@ -28,7 +28,8 @@ export function attached(
     return { device: driver.open({ board: link, clock, settings }), link }
   }
   if (transport.kind === 'pins') throw new Error('a driver on a line was given pins')
-  const { serial, speaks_tcp } = driver
+  const { speaks_tcp } = driver
+  const serial = serialOf(driver, settings)
   const link =
     transport.kind === 'tcp'
       ? tcpLine({ ...transport, serial, listener: speaks_tcp ? 'instrument' : 'box' })
@@ -45,6 +46,6 @@ export function simulated(
     const link = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire })
     return { device: driver.open({ board: link, clock, settings }), link, breakable: link }
   }
-  const link = simulatedLine({ simulate: driver.simulate, settings, serial: driver.serial, clock, wire })
+  const link = simulatedLine({ simulate: driver.simulate, settings, serial: serialOf(driver, settings), clock, wire })
   return { device: driver.open({ line: link, clock, settings }), link, breakable: link }
 }

@@ -52,6 +52,9 @@ const variants: Partial<Record<DriverName, object[]>> = {
     { shaker: true, co2: true, racks: [{ slots: 10, pitch: 1713 }] },
     { climate: 'NC', station_sensor: false, shovel_sensor: false },
   ],
+  line_scanner: [{ trigger: String.raw`\x16T\r`, release: String.raw`\x16U\r`, suffix: String.raw`\r` }],
+  sartorius_sbi: [{ line: '16' }],
+  genogrinder: [{ clamp: false }],
   precise_flex: [{ rail: true, gripper: 'axis' }],
 }
 

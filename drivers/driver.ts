@@ -42,6 +42,8 @@ export type PinsMount<Settings> = { board: Board; clock: Clock; settings: Settin
 /** The driver of an instrument on a serial line. */
 export interface Driver<Settings = unknown> extends Common<Settings> {
   readonly serial: SerialSettings
+  /** Returns the settings of the port where they depend on the settings of the driver; absent where they are always `serial`. */
+  serialOf?(settings: Settings): SerialSettings
   /** Whether the driver changes the speed of the line, which excludes serial boxes on the network. */
   readonly changes_speed?: true
   /** Whether the instrument listens on TCP itself, so that a `tcp` transport leads to it and not to a serial box. */
@@ -73,6 +75,11 @@ export interface PinsDriver<Settings = unknown> extends Common<Settings> {
 }
 
 export type AnyDriver = Driver | PinsDriver
+
+/** Returns the settings of the port for an instrument with these settings. */
+export function serialOf<Settings>(driver: Driver<Settings>, settings: Settings): SerialSettings {
+  return driver.serialOf?.(settings) ?? driver.serial
+}
 
 export function isOnPins<Settings>(driver: Driver<Settings> | PinsDriver<Settings>): driver is PinsDriver<Settings> {
   return 'plan' in driver

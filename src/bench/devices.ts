@@ -2,7 +2,7 @@
 
 import { type Attached, attached, simulated } from '../../drivers/attach.ts'
 import { type AttachedBridge, attachedBridge, simulatedBridge, socketsOfSystemd } from '../../drivers/bridge/attach.ts'
-import { isOnPins } from '../../drivers/driver.ts'
+import { isOnPins, serialOf } from '../../drivers/driver.ts'
 import { Person, personLink, profile as personProfile, typical as personTypical } from '../../drivers/person/person.ts'
 import type { Hardware } from '../../drivers/transports/board.ts'
 import { portWarning } from '../../drivers/transports/port_path.ts'
@@ -58,7 +58,7 @@ export function configured(device: DeviceConfig, time_scale: number, parts: Part
     return made
   }
   if (transport.kind === 'serial') void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
-  if (transport.kind === 'tcp' && !isOnPins(driven_by)) log.info(`${device_id}: ${boxWords(transport, driven_by.serial)}`)
+  if (transport.kind === 'tcp' && !isOnPins(driven_by)) log.info(`${device_id}: ${boxWords(transport, serialOf(driven_by, settings))}`)
   const real = attached(driven_by, { transport, settings, clock, hardware })
   return { ...common(device), type: driven_by.type, simulated: false, time_scale: 1, driven: driven(device, real) }
 }

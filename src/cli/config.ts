@@ -20,6 +20,7 @@ const check = command({
     const { readConfig } = await import('../config.ts')
     const { readTls } = await import('../config/tls.ts')
     const { boxWords } = await import('../../drivers/transports/tcp_line.ts')
+    const { serialOf } = await import('../../drivers/driver.ts')
     const path = configPath(file ?? options.config)
     const { devices, listen } = await readConfig(path)
     const { valid_to, fingerprint } = (listen.tls && (await readTls(listen.tls))) ?? {}
@@ -27,7 +28,7 @@ const check = command({
     const boxes = devices.flatMap((device) => {
       if (device.kind !== 'driven' || device.transport.kind !== 'tcp' || !('serial' in device.driven_by)) return []
       if (device.driven_by.speaks_tcp) return []
-      return [{ device_id: device.device_id, must_have: boxWords(device.transport, device.driven_by.serial) }]
+      return [{ device_id: device.device_id, must_have: boxWords(device.transport, serialOf(device.driven_by, device.settings)) }]
     })
     if (options.json) print(JSON.stringify({ path, devices: devices.map(({ device_id }) => device_id), certificate, boxes }))
     else {

@@ -196,7 +196,7 @@ export class Condition {
   }
 
   async #haltIfOpen(): Promise<boolean> {
-    if (this.isConnected) return this.halt()
+    if (this.isConnected || this.#driven?.profile.features.motionless) return this.halt()
     this.halts.owe()
     return false
   }

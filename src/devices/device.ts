@@ -31,9 +31,13 @@ export type Limits = Record<string, Limit>
 /**
  * The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. `climate`: the temperature that is set is the
  * climate of a closed chamber, which the instrument regulates by itself. No stop, fault or end of the service changes it, because labware is kept in it.
+ * `motionless`: nothing of the device moves or heats, so a stop is confirmed without an answer of the instrument.
  */
 type Features = Partial<
-  Record<'locking' | 'heating' | 'cooling' | 'climate' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
+  Record<
+    'locking' | 'heating' | 'cooling' | 'climate' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible' | 'motionless',
+    boolean
+  >
 >
 
 /** The properties of a model that are known before the instrument was asked. */
@@ -134,7 +138,7 @@ export type Device = Commands & {
   /**
    * Stops motion and heat. The bytes are on the wire when this returns, unless it throws or rejects with `stop_not_sent`.
    * Resolves on evidence: the instrument has acknowledged, or was observed to obey. Silence, an echo, or the fact that nothing was under
-   * way is no evidence.
+   * way is no evidence. A `motionless` device resolves at once, also on a closed link: nothing of it can move or heat.
    */
   halt(): Promise<void>
   /**
