@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import type { OwnOperation } from './description.ts'
-import type { Limit, Limits, Typical } from './device.ts'
+import type { Limits, Typical } from './device.ts'
 import {
   heldOf,
   isNullable,
@@ -81,15 +81,16 @@ function unitsOf(returns: v.GenericSchema | undefined): Record<string, string> |
 const noBounds: Bounds = { limits: {}, choices: {} }
 
 /** The JSON Schema of a body. */
-function paramsSchema(entries: Record<string, v.GenericSchema>, { limits, choices }: Bounds) {
-  const properties = Object.entries(entries).map(([name, schema]) => [name, paramSchema(schema, limits[name], choices[name])])
+function paramsSchema(entries: Record<string, v.GenericSchema>, bounds: Bounds) {
+  const properties = Object.entries(entries).map(([name, schema]) => [name, paramSchema(schema, name, bounds)])
   const required = Object.keys(entries).filter((name) => !isOptional(entries[name]!))
   return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false }
 }
 
-function paramSchema(schema: v.GenericSchema, limit: Limit | undefined, taken: readonly string[] | undefined) {
+function paramSchema(schema: v.GenericSchema, name: string, bounds: Bounds) {
+  const [limit, taken] = [bounds.limits[name], bounds.choices[name]]
   const inner = isOptional(schema) ? schema.wrapped : schema
-  if (inner.type === 'array') return listSchema(inner as List)
+  if (inner.type === 'array') return listSchema(inner as List, bounds)
   const options = optionsOf(inner)
   const type = limit?.step && Number.isInteger(limit.step) ? 'integer' : isText(inner) ? 'string' : 'number'
   return {
@@ -106,9 +107,9 @@ function paramSchema(schema: v.GenericSchema, limit: Limit | undefined, taken: r
 
 type List = v.ArraySchema<v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>, undefined>
 
-/** The JSON Schema of a list of records. */
-function listSchema(list: List): object {
-  return { type: 'array', description: v.getDescription(list), items: paramsSchema(list.item.entries, noBounds), ...lengthOf(list) }
+/** The JSON Schema of a list of records, whose members have the limits of their names. */
+function listSchema(list: List, bounds: Bounds): object {
+  return { type: 'array', description: v.getDescription(list), items: paramsSchema(list.item.entries, bounds), ...lengthOf(list) }
 }
 
 /** Returns the bounds of the length of a list. */

@@ -173,7 +173,7 @@ export class Instrument {
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
-    this.#limits.check(params)
+    this.#limits.check(params, this.abilities.own.has(name))
     this.abilities.mustTake(name, params)
     const { leaves_on, heats_to, goes_to } = this.operation.taskOf(name, params)
     const destination = goes_to === undefined ? {} : { way: this.#wayTo(goes_to) }
