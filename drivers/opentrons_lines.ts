@@ -5,9 +5,6 @@
 
 import type { Found } from './transports/exchange.ts'
 
-/** Matches an error and an answer of coded firmware. */
-export const codedSignature = /^(async )?ERR\d{3}:|^[GM]\d+ (.* )?OK$/m
-
 /** Encodes a code for firmware that takes LF alone. */
 export function encode(code: string): Uint8Array {
   return Buffer.from(`${code}\n`, 'latin1')

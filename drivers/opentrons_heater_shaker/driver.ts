@@ -9,12 +9,12 @@ import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
 import { believed, HeatWatch, heaterStillOn } from '../heat_watch.ts'
 import { keepTime, mustSlowDown, mustTurn, onceStarted } from '../host_timed.ts'
-import { codedSignature, numberOf, wordOf } from '../opentrons_lines.ts'
+import { numberOf, wordOf } from '../opentrons_lines.ts'
 import { ModuleTalk, nonsense } from '../opentrons_talk.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
-import { dialect, isMotorFailure } from './protocol.ts'
+import { dialect, isMotorFailure, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 /** The shaker has no settings. */
@@ -27,7 +27,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 2.9 },
   settings,
   serial: { baud: 115_200 },
-  signature: codedSignature,
+  signature,
   profile,
   errors: () => errorTable,
   open: (at) => new HeaterShaker(at),
@@ -83,7 +83,9 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
     return { temperature: believed(numberOf(text, 'C') ?? nonsense('M105', text)), target }
   }
 
+  /** Asks for the latch first: no other module answers that, and other modules of Opentrons answer `M115` in the same form. */
   async identify(): Promise<Identity> {
+    await this.#latch()
     const text = await this.#talk.ask('M115')
     const hardware = wordOf(text, 'HW')
     return {

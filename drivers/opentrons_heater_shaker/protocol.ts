@@ -5,6 +5,9 @@ import type { Dialect } from '../opentrons_talk.ts'
 import { nextLine } from '../text_lines.ts'
 import { errorTable } from './errors.ts'
 
+/** Matches the answer about its latch, which no other module of Opentrons gives. */
+export const signature = /^M241 STATUS:[A-Z_]+ OK$/m
+
 const errors = { speed: 120, ramp: 121, notHome: 123, notStopped: 124, notClosed: 126, homing: 127, temperature: 213 }
 
 export const dialect: Dialect = {

@@ -2,9 +2,9 @@
 
 import { askedSeconds } from './asked_time.ts'
 import type { OwnOperation } from './description.ts'
-import type { Typical } from './device.ts'
+import type { Margins, Typical } from './device.ts'
 import type { Held } from './hold.ts'
-import { type Leaves, rowOf, type TaskName, tasks } from './operations.ts'
+import { type Leaves, type Performable, rowOf, type TaskName, tasks } from './operations.ts'
 import { usualSeconds } from './usual_time.ts'
 
 export type Task = {
@@ -25,10 +25,10 @@ export type Task = {
   done(params: Record<string, unknown>): string
 }
 
-type Known = { params: Record<string, unknown>; own: OwnOperation | undefined; typical: Typical | undefined }
+type Known = { params: Record<string, unknown>; own: OwnOperation | undefined; typical: Typical | undefined; margins?: Margins | undefined }
 
 /** `own` is the device's own description of the operation, if it has one. */
-export function taskOf(name: string, { params, own, typical }: Known): Task {
+export function taskOf(name: string, { params, own, typical, margins }: Known): Task {
   const { temperature } = params
   const target = typeof temperature === 'number' ? temperature : null
   if (own) {
@@ -43,7 +43,7 @@ export function taskOf(name: string, { params, own, typical }: Known): Task {
   return {
     asked_s: askedSeconds(name, params),
     usual_s: usualSeconds(name as TaskName, typical),
-    margin_s: margin_seconds,
+    margin_s: Math.max(margin_seconds, margins?.[name as Performable] ?? 0),
     leaves_on: row?.leaves_on?.(params as never),
     heats_to: row?.heats_to ? row.heats_to(params as never) : target,
     held: row?.held,
