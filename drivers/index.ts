@@ -7,6 +7,7 @@ export const drivers = {
   ika_shaker: async () => (await import('./ika_shaker/driver.ts')).driver as Driver,
   opentrons_heater_shaker: async () => (await import('./opentrons_heater_shaker/driver.ts')).driver as Driver,
   opentrons_temperature_module: async () => (await import('./opentrons_temperature_module/driver.ts')).driver as Driver,
+  opentrons_thermocycler: async () => (await import('./opentrons_thermocycler/driver.ts')).driver as Driver,
   inheco_incubator_shaker: async () => (await import('./inheco_incubator_shaker/driver.ts')).driver as Driver,
   bigbear: async () => (await import('./bigbear/driver.ts')).driver as Driver,
   ohaus_endeavor: async () => (await import('./ohaus_endeavor/driver.ts')).driver as Driver,

@@ -31,11 +31,15 @@ export class ModuleTalk {
   /** Errors that the module reported without a question since it was initialized. */
   readonly #reported = new Set<number>()
 
-  constructor(line: Line, dialect: Dialect) {
+  /** `onWrite` sees each code when it is written. */
+  constructor(line: Line, dialect: Dialect, onWrite: (code: string) => void = () => {}) {
     this.#dialect = dialect
     this.#exchange = new Exchange<string, string>(line, {
       framer: dialect.framer,
-      encode: dialect.encode,
+      encode(code) {
+        onWrite(code)
+        return dialect.encode(code)
+      },
       gap_ms: 20,
       resync: { question: 'M115', recognises: (frame) => dialect.answers(frame, 'M115') },
       unsolicited: (frame) => this.#notice(frame),
