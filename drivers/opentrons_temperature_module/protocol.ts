@@ -18,7 +18,8 @@ const forms: Readonly<Record<string, RegExp>> = {
 
 export const dialect: Dialect = {
   framer: nextAnswer,
-  encode: encodeCrLf,
+  // The host software of the maker ends a line twice.
+  encode: (code) => encodeCrLf(`${code}\r\n`),
   answers: (frame, code) => forms[wordIn(code)]?.test(frame) ?? frame === 'ok',
   errorsIn,
   isRemark: (frame) => frame.startsWith('Target temperature too '),
