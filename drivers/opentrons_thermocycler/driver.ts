@@ -151,11 +151,17 @@ class Thermocycler extends WithMount<SerialMount<Settings>> implements Device {
   /** Waits for the end of the motion: the thermocycler acknowledges no sooner. */
   async #moveLid(code: string, signal: AbortSignal): Promise<void> {
     const to = lidCodes[code]
-    await unlessAborted(this.#talk.order(code, signal, lid_ms), signal)
+    try {
+      await unlessAborted(this.#talk.order(code, signal, lid_ms), signal)
+    } catch (error) {
+      // A failure that the thermocycler reports ends the motion.
+      if (error instanceof LabError && error.code === 'device_failed') this.#lidGoes = undefined
+      throw error
+    }
     const { status } = await this.#lidNow()
+    this.#lidGoes = undefined
     if (status !== to)
       throw new LabError('device_failed', `its lid should be ${to} and is ${worded(status)}; see what is in its way, then initialize`)
-    this.#lidGoes = undefined
   }
 
   readonly set_temperature = this.#runner.operation(({ temperature }: Params<'set_temperature'>, signal) =>

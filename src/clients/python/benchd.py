@@ -238,11 +238,11 @@ if TYPE_CHECKING:
         set_temperature: _set_temperature
 
         class _set_lid_temperature:
-            def __call__(self, *, temperature: Optional[float]) -> Dict[str, Any]:
-                """Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached; temperature in °C."""
+            def __call__(self, *, lid_temperature: Optional[float]) -> Dict[str, Any]:
+                """Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached; lid_temperature in °C."""
                 ...
 
-            def start(self, *, temperature: Optional[float]) -> "Operation": ...
+            def start(self, *, lid_temperature: Optional[float]) -> "Operation": ...
 
         set_lid_temperature: _set_lid_temperature
 
