@@ -247,11 +247,11 @@ if TYPE_CHECKING:
         set_lid_temperature: _set_lid_temperature
 
         class _run_profile:
-            def __call__(self, *, steps: Any, repetitions: Optional[int] = None) -> Dict[str, Any]:
+            def __call__(self, *, steps: List[Dict[str, Any]], repetitions: Optional[int] = None) -> Dict[str, Any]:
                 """Run a temperature profile: the steps in order, repeated; the last temperature is held afterwards."""
                 ...
 
-            def start(self, *, steps: Any, repetitions: Optional[int] = None) -> "Operation": ...
+            def start(self, *, steps: List[Dict[str, Any]], repetitions: Optional[int] = None) -> "Operation": ...
 
         run_profile: _run_profile
 
