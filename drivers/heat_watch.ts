@@ -14,7 +14,7 @@ export type Warming = {
   gain: number
   within_s: number
   below: number
-  /** Of an instrument that cools: the fall that is required within `within_s` while the plate is more than `above` too warm. Absent where it only heats. */
+  /** The fall that is required within `within_s` while the plate is more than `above` too warm. Absent for an instrument that only heats. */
   cooling?: { loss: number; within_s: number; above: number }
 }
 

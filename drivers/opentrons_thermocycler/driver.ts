@@ -6,6 +6,7 @@ import { isRefusal } from '../../src/devices/failure.ts'
 import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
+import { described } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { believed, HeatWatch, heaterStillOn, isBlind } from '../heat_watch.ts'
 import { onceStarted, repeatUntil } from '../host_timed.ts'
@@ -20,8 +21,10 @@ import { type Block, blockIn, dialect, heaterIn, type LidStatus, lidIn, signatur
 import { simulate } from './simulator.ts'
 
 const settings = v.strictObject({
-  /** The generation that is simulated. The driver learns from a real one which it is. */
-  model: v.optional(v.picklist(['GEN1', 'GEN2']), 'GEN2'),
+  model: v.optional(
+    described(v.picklist(['GEN1', 'GEN2']), 'Generation that is simulated; the driver recognizes that of a real thermocycler by itself'),
+    'GEN2',
+  ),
 })
 type Settings = v.InferOutput<typeof settings>
 

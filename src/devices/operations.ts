@@ -6,7 +6,7 @@ import { Name } from '../kit/name.ts'
 import { inSeconds } from '../kit/seconds.ts'
 import { type Axis, axisNames, jogged } from './axes.ts'
 import type { Held } from './hold.ts'
-import { profileSeconds, type TemperatureProfile } from './temperature_profile.ts'
+import { ProfileSteps, profileSeconds, type TemperatureProfile } from './temperature_profile.ts'
 
 /** Makes the schema of a number with a unit. The limits of a device narrow it. */
 function quantity(unit: string, description: string) {
@@ -27,9 +27,6 @@ const Nothing = v.strictObject({})
 
 /** The number of a slot in a storage, from 1. */
 const Slot = described(Whole(1, 10_000), 'Slot of the storage, from 1')
-
-/** A step of a temperature profile. */
-const ProfileStep = v.strictObject({ temperature: quantity('°C', 'Temperature of the block'), seconds: quantity('s', 'Time at it') })
 
 /**
  * The operations: POST with a body, answered when they are done.
@@ -161,11 +158,8 @@ export const operations = {
     summary: 'Run a temperature profile: the steps in order, repeated; the last temperature is held afterwards',
     extension: true,
     params: v.strictObject({
-      steps: described(
-        v.pipe(v.array(ProfileStep), v.minLength(1), v.maxLength(100)),
-        'Steps of the profile: [{"temperature": 95, "seconds": 30}]',
-      ),
-      repetitions: choice(1, 999, 1, 'How many times the steps are done'),
+      steps: ProfileSteps,
+      repetitions: choice(1, 999, 1, 'Number of times that the steps are done'),
     }),
     typical_seconds: 60,
     margin_seconds: 3600,

@@ -1,6 +1,20 @@
 // The steps of a temperature profile, and the time that they take.
 
-export type ProfileStep = { temperature: number; seconds: number }
+import * as v from 'valibot'
+import { described } from '../kit/described.ts'
+
+const Quantity = v.pipe(v.number(), v.finite())
+const ProfileStep = v.strictObject({
+  temperature: described(Quantity, 'Temperature of the block', '°C'),
+  seconds: described(Quantity, 'Time at it', 's'),
+})
+export type ProfileStep = v.InferOutput<typeof ProfileStep>
+
+/** The steps of a profile, as the body of an operation has them. */
+export const ProfileSteps = described(
+  v.pipe(v.array(ProfileStep), v.minLength(1), v.maxLength(100)),
+  'Steps of the profile: [{"temperature": 95, "seconds": 30}]',
+)
 export type TemperatureProfile = { steps: readonly ProfileStep[]; repetitions?: number | undefined }
 
 /** The seconds for one °C between two steps, as a usual block needs them. */

@@ -72,7 +72,7 @@ test('a profile is run, and a mistake in it is refused at its place before anyth
   const { entries } = (await ask('GET', '/api/system/audit')).body as { entries: { text: string }[] }
   t.ok(
     entries.some(({ text }) => /Ran a temperature profile on /.test(text)),
-    entries,
+    { entries },
   )
 })
 
