@@ -4,8 +4,8 @@ import { askedSeconds } from './asked_time.ts'
 import type { OwnOperation } from './description.ts'
 import type { Margins, Typical } from './device.ts'
 import type { Held } from './hold.ts'
-import { type Leaves, type Performable, rowOf, type TaskName, tasks } from './operations.ts'
-import { usualSeconds } from './usual_time.ts'
+import { type Leaves, rowOf, type TaskName, tasks } from './operations.ts'
+import { marginSeconds, usualSeconds } from './usual_time.ts'
 
 export type Task = {
   /** The seconds that its parameters ask for. */
@@ -38,12 +38,12 @@ export function taskOf(name: string, { params, own, typical, margins }: Known): 
     const time = { asked_s: own.seconds(params), usual_s: 0, margin_s }
     return { ...time, leaves_on: leaves, heats_to: target, held: undefined, goes_to: undefined, done: () => `${name} is done` }
   }
-  const { margin_seconds, done } = tasks[name as TaskName]
+  const { done } = tasks[name as TaskName]
   const row = rowOf(name)
   return {
     asked_s: askedSeconds(name, params),
     usual_s: usualSeconds(name as TaskName, typical),
-    margin_s: Math.max(margin_seconds, margins?.[name as Performable] ?? 0),
+    margin_s: marginSeconds(name as TaskName, margins),
     leaves_on: row?.leaves_on?.(params as never),
     heats_to: row?.heats_to ? row.heats_to(params as never) : target,
     held: row?.held,

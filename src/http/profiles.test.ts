@@ -193,6 +193,32 @@ say(cycler.get_lid_temperature()["target"])
   ])
 })
 
+test('a program behind a device may describe a profile of its own, whose steps have limits of their own', async (t) => {
+  const bridge = (properties: object) => ({
+    ...{ device_id: 'cycler-2', driver: 'simulated', type: 'thermocycler', transport: { kind: 'simulated' } },
+    settings: {
+      operations: {
+        set_temperature: {
+          params: { properties: { temperature: { type: 'number', minimum: 4, maximum: 50 } }, required: ['temperature'] },
+          seconds: 1,
+        },
+        run_profile: { params: { properties, required: ['steps', 'repetitions'] }, seconds: 5 },
+      },
+    },
+  })
+  const list = { type: 'array', items: { type: 'object', properties: { temperature: { type: 'number', maximum: 200 } } } }
+  const { ask } = await openTestBench(t, { devices: [bridge({ steps: list, repetitions: { type: 'integer' } })] })
+  await ask('POST', '/api/devices/cycler-2/initialize')
+  const run = (temperature: number) =>
+    ask('POST', '/api/devices/cycler-2/run_profile', { json: { steps: [{ temperature, seconds: 1 }], repetitions: 1 } })
+  t.match(await run(95), { status: 200 })
+  t.match((await run(201)).body, { detail: /steps\[0\]\.temperature must be at most 200/ })
+  const number = { type: 'number' }
+  await t.rejects(openTestBench(t, { devices: [bridge({ steps: number, repetitions: number })] }), {
+    message: /run_profile is an operation of every bench and takes the list steps and the numbers repetitions/,
+  })
+})
+
 const topology = oneArm({ name: 'cycling', arm: 'arm-1', pads: ['pad_1'], nests: { shaker_in: 'cycler-1' } })
 const variables = { annealing: { default: 58 }, cycles: { default: 2 }, all: { default: steps }, unset: {} }
 const workflow = (params: object) =>

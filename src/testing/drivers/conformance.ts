@@ -8,6 +8,7 @@ import { type Mechanism, mechanicalFaults } from '../../../drivers/transports/si
 import { askedSeconds } from '../../devices/asked_time.ts'
 import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/device.ts'
 import { heldOf, measurements, type OperationName, operations, type Question, rowOf } from '../../devices/operations.ts'
+import { marginSeconds } from '../../devices/usual_time.ts'
 import { LabError, messageOf } from '../../errors.ts'
 
 /** A driver on its simulator, in virtual or real time. */
@@ -312,7 +313,7 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
   const performing = watched(perform(subject, name, abort.signal))
   const took = await comesTo(moment, { make, subject, name, performing })
   subject.setFault(fault)
-  let outcome = await settled(subject, performing, took + marginOf(name, subject.profile) * 1000)
+  let outcome = await settled(subject, performing, took + margin_ms(name, subject))
   if (!outcome) {
     abort.abort(new LabError('no_reply', 'it did not end in time'))
     outcome = await settled(subject, performing, unwind_ms)
@@ -376,7 +377,7 @@ async function readsBetween(t: Test, make: Make, name: Name, reading: Query): Pr
     t.ok(outcome && 'value' in outcome, `${reading.name} during ${name}`)
     await subject.pass(took / 8)
   }
-  const performed = await settled(subject, performing, 2 * took + marginOf(name, subject.profile) * 1000)
+  const performed = await settled(subject, performing, 2 * took + margin_ms(name, subject))
   t.ok(performed && 'value' in performed, `${name} ends well`)
   end(subject)
 }
@@ -389,7 +390,7 @@ async function breaks(t: Test, make: Make, name: Name, fault: Fault): Promise<bo
   const performing = watched(perform(subject, name))
   await subject.pass(took / 2)
   subject.setFault(fault)
-  const performed = await settledOr(subject, performing, took + marginOf(name, subject.profile) * 1000)
+  const performed = await settledOr(subject, performing, took + margin_ms(name, subject))
   const checked = await settledOr(subject, subject.device.check(), query_ms)
   const errors = [performed, checked].flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   for (const error of errors) saysWhatToDo(t, error, what)
@@ -514,9 +515,9 @@ export function paramsOf(name: Name, profile: Profile): Record<string, unknown> 
   return valuesOf(name, operations[name].params.entries, profile, 1 / 2)
 }
 
-/** Returns the seconds, besides the requested time, after which the service gives an operation up. */
-export function marginOf(name: Name, { margin_seconds }: Profile): number {
-  return Math.max(operations[name].margin_seconds, margin_seconds?.[name] ?? 0)
+/** Returns the time after which the service gives an operation up, besides the duration that it was asked for. */
+export function margin_ms(name: Name, { profile }: Pick<Subject, 'profile'>): number {
+  return marginSeconds(name, profile.margin_seconds) * 1000
 }
 
 /** The most that a time, or a number of repetitions, is above its minimum. */

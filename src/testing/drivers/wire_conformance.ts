@@ -13,7 +13,7 @@ import {
   isFailure,
   isStirring,
   longer,
-  marginOf,
+  margin_ms,
   type Name,
   namesOf,
   never,
@@ -195,7 +195,7 @@ async function endsUnheard(t: Test, make: MakeVirtual, name: Name): Promise<void
   t.ok(ending.outcome && 'error' in ending.outcome, `${name}: whoever asked hears that it was not acknowledged`, ending)
   await subject.pass(5000)
   t.ok(isStirring(subject) && !performing.outcome, `${name}: it goes on`, performing)
-  const performed = await settled(subject, performing, 1000 * (marginOf(name, subject.profile) + askedSeconds(name, params)))
+  const performed = await settled(subject, performing, margin_ms(name, subject) + 1000 * askedSeconds(name, params))
   t.ok(performed && 'value' in performed, `${name}: it comes to its own end`, { performed })
   end(subject)
 }
@@ -288,7 +288,7 @@ async function losesAnswers(t: Test, make: MakeVirtual, { name, frames, nth, sti
   })
   const abort = new AbortController()
   const performing = watched(perform(subject, name, abort.signal))
-  const ended = await settled(subject, performing, (await timed(make, name)) + marginOf(name, subject.profile) * 1000)
+  const ended = await settled(subject, performing, (await timed(make, name)) + margin_ms(name, subject))
   if (!ended) abort.abort(new Error('enough'))
   await settled(subject, performing, unwind_ms)
   const allowed = lost === 'one' ? frames : frames.slice(0, nth + 1)
@@ -344,7 +344,7 @@ async function failsTampered(t: Test, make: MakeVirtual, name: Name, tamper: (su
   const performing = watched(perform(subject, name, abort.signal))
   await subject.pass(took * 0.25)
   tamper(subject)
-  let outcome = await settled(subject, performing, took + marginOf(name, subject.profile) * 1000)
+  let outcome = await settled(subject, performing, took + margin_ms(name, subject))
   if (!outcome) {
     abort.abort(new LabError('no_reply', 'it did not end in time'))
     outcome = await settled(subject, performing, unwind_ms)
