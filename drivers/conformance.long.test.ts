@@ -42,6 +42,7 @@ const variants: Partial<Record<DriverName, object[]>> = {
       i2c: { sensor: { part: 'mcp9808', address: 24 } },
     },
   ],
+  opentrons_thermocycler: [{ model: 'GEN1' }],
   bioshake: [{ model: '3000' }, { model: 'Heatplate' }],
   ika_shaker: [{ model: 'KS 260 control' }],
   inheco_incubator_shaker: [{ model: 'MP' }],

@@ -56,7 +56,8 @@ export function withOperations(client: string, { paths, components }: Document):
 function stub(name: string, summary: string, { properties = {}, required = [] }: Body): string {
   const params = Object.entries(properties).map(([its, { type }]) => {
     const [word = '', ...others] = [type ?? []].flat()
-    const plain = { number: 'float', integer: 'int', boolean: 'bool', string: 'str' }[word] ?? 'Any'
+    // The lists in the table of operations are lists of records.
+    const plain = { number: 'float', integer: 'int', boolean: 'bool', string: 'str', array: 'List[Dict[str, Any]]' }[word] ?? 'Any'
     const kind = others.includes('null') ? `Optional[${plain}]` : plain
     return required.includes(its) ? `${its}: ${kind}` : `${its}: Optional[${kind}] = None`
   })

@@ -173,7 +173,7 @@ export class Instrument {
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     this.#mustBeDriven(name)
-    this.#limits.check(params)
+    this.#limits.check(params, this.abilities.own.has(name))
     this.abilities.mustTake(name, params)
     const isTransfer = asking.by !== undefined && (name === 'store' || name === 'retrieve')
     return isTransfer && this.#around.beginTransfer ? this.#transfer(name, params, asking) : this.#perform(name, params, asking)

@@ -4,8 +4,9 @@ import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
-import type { Limit } from '../devices/device.ts'
-import { operations, type Performable } from '../devices/operations.ts'
+import type { Limit, Profile } from '../devices/device.ts'
+import { isList, operations, type Performable } from '../devices/operations.ts'
+import { paramsOf as shortParamsOf } from '../testing/drivers/conformance.ts'
 import { calm, onPins, onSimulator } from '../testing/drivers.ts'
 import { openTestBench } from '../testing/http.ts'
 
@@ -14,6 +15,7 @@ const before: Partial<Record<Performable, Performable[]>> = {
   shake: ['lock_plate', 'close'],
   centrifuge: ['close'],
   seal: ['close'],
+  run_profile: ['close'],
 }
 /** How long an operation has run when somebody asks for another. */
 const moments_ms = [0, 100, 1000, 5000]
@@ -89,10 +91,11 @@ test('what is outside the range of a configuration never reaches the wire', asyn
       const { limits } = instrument.capabilities()
       const good = paramsOf(operation, limits)
       const frames = said()
-      for (const [param, limit] of Object.entries(limits).filter(([param]) => param in good)) {
+      for (const [param, limit] of Object.entries(limits)) {
         const model = await modelLimit(name, param)
         for (const value of outside(limit, model))
-          await t.rejects(perform(operation, { ...good, [param]: value }), { code: 'invalid' }, `${name}: ${operation}, ${param} ${value}`)
+          for (const params of withValue(good, param, value))
+            await t.rejects(perform(operation, params), { code: 'invalid' }, `${name}: ${operation}, ${param} ${value}`)
       }
       t.same(said(), frames, `${name}: nothing was said`)
     }
@@ -159,16 +162,21 @@ async function doesNothing(name: DriverName, bytes: Uint8Array): Promise<boolean
   return same
 }
 
-/** In the middle of what a device takes, but for a duration, which is short. */
+/** In the middle of what a device takes, but for times, which are short. An operation without a limit for a parameter has none of its own to try. */
 function paramsOf(operation: Performable, limits: Record<string, Limit>): Record<string, unknown> {
-  const params = Object.keys(operations[operation].params.entries)
-  return Object.fromEntries(
-    params.flatMap((param) => {
-      const limit = limits[param]
-      if (!limit) return []
-      return [[param, stepped(limit, param === 'duration' ? Math.min(limit.min + 4, limit.max) : (limit.min + limit.max) / 2)]]
-    }),
-  )
+  const { entries } = operations[operation].params
+  const isKnown = Object.entries<v.GenericSchema>(entries).every(([param, schema]) => limits[param] || isList(schema))
+  return isKnown ? shortParamsOf(operation, { limits } as Profile) : {}
+}
+
+/** The parameters with one value in the place of another: of the operation itself, and of the last record of each list. */
+function withValue(good: Record<string, unknown>, param: string, value: number): Record<string, unknown>[] {
+  const own = param in good ? [{ ...good, [param]: value }] : []
+  const inLists = Object.entries(good).flatMap(([list, records]) => {
+    const last = Array.isArray(records) ? records.at(-1) : undefined
+    return last && param in last ? [{ ...good, [list]: [...(records as object[]).slice(0, -1), { ...last, [param]: value }] }] : []
+  })
+  return [...own, ...inLists]
 }
 
 async function modelLimit(name: DriverName, param: string): Promise<Limit> {

@@ -1,11 +1,14 @@
 // The conformance tests that every driver must pass. The caller passes a function that builds the driver on its simulator.
 
 import type { Test } from 'tap'
+import type * as v from 'valibot'
 import { type LineFault, lineFaults } from '../../../drivers/transports/faults.ts'
 import type { Fault } from '../../../drivers/transports/simulated_line.ts'
 import { type Mechanism, mechanicalFaults, putPlates } from '../../../drivers/transports/simulator.ts'
+import { askedSeconds } from '../../devices/asked_time.ts'
 import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/device.ts'
 import { heldOf, measurements, type OperationName, operations, type Question, rowOf } from '../../devices/operations.ts'
+import { marginSeconds } from '../../devices/usual_time.ts'
 import { LabError, messageOf } from '../../errors.ts'
 
 /** A driver on its simulator, in virtual or real time. */
@@ -46,6 +49,7 @@ export const before: Partial<Record<Name, Name[]>> = {
   close: ['open'],
   lock_plate: ['unlock_plate'],
   unlock_plate: ['lock_plate'],
+  run_profile: ['close'],
 }
 
 /** The error codes that blame the line or the instrument, not the caller. */
@@ -257,15 +261,16 @@ async function endsWell(t: Test, make: Make, name: Name, moment: number): Promis
   const what = `${name}, ended at ${moment * 100} %`
   const began = subject.now()
   const params = longer(name, subject.profile)
+  const lasts_s = askedSeconds(name, params)
   const performing = watched(perform(subject, name, never(), params))
-  await subject.pass(params.duration * 1000 * moment)
+  await subject.pass(lasts_s * 1000 * moment)
   const gone_s = (subject.now() - began) / 1000
   const ending = watched(subject.device.end!())
   const performed = await settled(subject, performing, rest_ms)
   t.ok(performed && 'value' in performed, `${what}: it ends well`, { performed })
   const ended = await settled(subject, ending, 0)
   const { seconds_left } = (ended && 'value' in ended ? ended.value : { seconds_left: Number.NaN }) as EndedEarly
-  t.ok(seconds_left <= params.duration && seconds_left >= params.duration - gone_s - 5, `${what}: it tells how much was left`, { ended })
+  t.ok(seconds_left <= lasts_s && seconds_left >= lasts_s - gone_s - 5, `${what}: it tells how much was left`, { ended })
   t.notOk(subject.simulator.world.moving, `${what}: it rests`)
   await prepare(subject, name)
   await subject.run(perform(subject, name))
@@ -273,9 +278,12 @@ async function endsWell(t: Test, make: Make, name: Name, moment: number): Promis
   end(subject)
 }
 
-/** Returns the same as `paramsOf`, with a long duration. */
-export function longer(name: Name, profile: Profile): Record<string, number> & { duration: number } {
-  return { ...paramsOf(name, profile), duration: Math.min(long_s, profile.limits.duration?.max ?? long_s) }
+/** Returns the same as `paramsOf`, with a long duration; for an operation of steps, with one step that is as long. */
+export function longer(name: Name, profile: Profile, seconds = long_s): Record<string, unknown> {
+  const params = paramsOf(name, profile)
+  const { steps } = params
+  if (Array.isArray(steps)) return { ...params, steps: [{ ...steps[0], seconds }], repetitions: 1 }
+  return { ...params, duration: Math.min(seconds, profile.limits.duration?.max ?? seconds) }
 }
 
 async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: number): Promise<void> {
@@ -309,7 +317,7 @@ async function tellsWhere(t: Test, subject: Subject, name: Name, what: string): 
   const { station, handler } = await subject.run(device.whereIsPlate())
   for (const [place, seen] of Object.entries({ station, handler }) as ['station' | 'handler', boolean | null][])
     t.ok(seen === null || seen === places.has(place), `${what}: it tells whether a plate is at the ${place}`)
-  const all = ['station', 'handler', paramsOf(name, profile).slot!] as const
+  const all = ['station', 'handler', Number(paramsOf(name, profile).slot)] as const
   t.equal(all.filter((place) => places.has(place)).length, 1, `${what}: the plate is in one place`)
 }
 
@@ -321,7 +329,7 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
   const took = await comesTo(moment, { make, subject, name, performing })
   if (took === 0) return end(subject)
   subject.setFault(fault)
-  let outcome = await settled(subject, performing, took + operations[name].margin_seconds * 1000)
+  let outcome = await settled(subject, performing, took + margin_ms(name, subject))
   if (!outcome) {
     abort.abort(new LabError('no_reply', 'it did not end in time'))
     outcome = await settled(subject, performing, unwind_ms)
@@ -335,12 +343,14 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
 type Under = { make: Make; subject: Subject; name: Name; performing: Watched }
 
 /**
- * Lets an operation run to the fraction `moment` of its duration, or in real time until it moves, if it can move. Returns its duration. An operation of no
- * duration, as where a device has nothing to ask, has no middle, and is not disturbed.
+ * Lets an operation run to the fraction `moment` of its duration, or in real time until it moves, or heats if it does nothing else. Returns its duration. An
+ * operation of no duration, as where a device has nothing to ask, has no middle, and is not disturbed.
  */
 async function comesTo(moment: number, { make, subject, name, performing }: Under): Promise<number> {
   if (subject.realTime) {
-    while (!performing.outcome && !subject.simulator.world.moving && !isMotionless(subject)) await subject.pass(20)
+    const onlySets = !('duration' in paramsOf(name, subject.profile)) && 'temperature' in paramsOf(name, subject.profile)
+    const hasBegun = () => (onlySets ? isStirring(subject) : subject.simulator.world.moving)
+    while (!performing.outcome && !hasBegun() && !isMotionless(subject)) await subject.pass(20)
     return Number.POSITIVE_INFINITY
   }
   const took = await timed(make, name)
@@ -386,7 +396,7 @@ async function readsBetween(t: Test, make: Make, name: Name, reading: Query): Pr
     t.ok(outcome && 'value' in outcome, `${reading.name} during ${name}`)
     await subject.pass(took / 8)
   }
-  const performed = await settled(subject, performing, 2 * took + operations[name].margin_seconds * 1000)
+  const performed = await settled(subject, performing, 2 * took + margin_ms(name, subject))
   t.ok(performed && 'value' in performed, `${name} ends well`)
   end(subject)
 }
@@ -399,7 +409,7 @@ async function breaks(t: Test, make: Make, name: Name, fault: Fault): Promise<bo
   const performing = watched(perform(subject, name))
   await subject.pass(took / 2)
   subject.setFault(fault)
-  const performed = await settledOr(subject, performing, took + operations[name].margin_seconds * 1000)
+  const performed = await settledOr(subject, performing, took + margin_ms(name, subject))
   const checked = await settledOr(subject, subject.device.check(), query_ms)
   const errors = [performed, checked].flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   for (const error of errors) saysWhatToDo(t, error, what)
@@ -520,17 +530,29 @@ export function perform({ device, profile }: Subject, name: Name, signal = never
   return operate(params, signal)
 }
 
-/** Returns parameters in the middle of their range, other than a duration, which is short. */
-export function paramsOf(name: Name, { limits }: Profile): Record<string, number> {
-  const names = Object.keys(operations[name].params.entries)
-  return Object.fromEntries(
-    names.map((param) => {
-      const limit = limits[param]
-      if (!limit) throw new Error(`the profile has no limit for ${param} of ${name}`)
-      const wanted = (limit.min + limit.max) / 2
-      return [param, stepped(limit, param === 'duration' ? Math.min(wanted, limit.min + 4) : wanted)]
-    }),
-  )
+/** Returns parameters in the middle of their range, other than times and repetitions, which are short. A list has two records that differ. */
+export function paramsOf(name: Name, profile: Profile): Record<string, unknown> {
+  return valuesOf(name, operations[name].params.entries, profile, 1 / 2)
+}
+
+/** Returns the time after which the service gives an operation up, besides the duration that it was asked for. */
+export function margin_ms(name: Name, { profile }: Pick<Subject, 'profile'>): number {
+  return marginSeconds(name, profile.margin_seconds) * 1000
+}
+
+/** The most that a time, or a number of repetitions, is above its minimum. */
+const short: Readonly<Record<string, number>> = { duration: 4, seconds: 4, repetitions: 1 }
+
+function valuesOf(name: Name, entries: Record<string, v.GenericSchema>, profile: Profile, part: number): Record<string, unknown> {
+  const entry = ([param, schema]: [string, v.GenericSchema]) => {
+    const { item } = schema as Partial<v.ArraySchema<v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>, undefined>>
+    if (item) return [param, [1 / 3, 2 / 3].map((its) => valuesOf(name, item.entries, profile, its))]
+    const limit = profile.limits[param]
+    if (!limit) throw new Error(`the profile has no limit for ${param} of ${name}`)
+    const wanted = limit.min + (limit.max - limit.min) * part
+    return [param, stepped(limit, Math.min(wanted, limit.min + (short[param] ?? Number.POSITIVE_INFINITY)))]
+  }
+  return Object.fromEntries(Object.entries(entries).map(entry))
 }
 
 function stepped({ min, step }: Limit, wanted: number): number {

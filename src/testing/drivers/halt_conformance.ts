@@ -4,11 +4,11 @@ import type { Test } from 'tap'
 import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
 import type { Profile } from '../../devices/device.ts'
 import { oneDevice } from '../devices.ts'
-import { before, type Name, paramsOf } from './conformance.ts'
+import { before, longer, type Name, paramsOf } from './conformance.ts'
 import { tampered } from './tampered.ts'
 
 /** Operations that an instrument continues until it is stopped. */
-const goings: Name[] = ['shake', 'centrifuge', 'seal', 'peel', 'set_temperature']
+const goings: Name[] = ['shake', 'centrifuge', 'seal', 'peel', 'set_temperature', 'set_lid_temperature', 'run_profile']
 /** The ways to lose the connection: the port stays open and all bytes are lost, or the port is gone. */
 const losses = ['dead', 'unplugged'] as const
 /** The ways to end the operation: the service notices the loss, or somebody presses stop. */
@@ -61,7 +61,7 @@ async function repeats(t: Test, { driver, settings, name, loss, end }: Case): Pr
   await perform('initialize', {})
   for (const first of before[name] ?? []) if (instrument.abilities.knows(first)) await perform(first, {})
   const performing = instrument.perform(name, going(name, profile)).catch(() => {})
-  if (name === 'set_temperature') await clock.run(performing)
+  if (name === 'set_temperature' || name === 'set_lid_temperature') await clock.run(performing)
   await clock.advance(into_ms)
   if (loss === 'dead') hand?.cut()
   else link.setFault('unplug')
@@ -91,7 +91,7 @@ async function bench(t: Test, driver: AnyDriver, settings: object) {
 }
 
 /** Returns parameters with the longest duration that the device allows, at most an hour. */
-function going(name: Name, profile: Profile): Record<string, number> {
+function going(name: Name, profile: Profile): Record<string, unknown> {
   const params = paramsOf(name, profile)
-  return 'duration' in params ? { ...params, duration: Math.min(3600, profile.limits.duration!.max) } : params
+  return 'duration' in params || 'steps' in params ? longer(name, profile, 3600) : params
 }

@@ -26,7 +26,7 @@ const apart_ms = 50
 /** After this time an operation has begun to move, and a heater is on. */
 const into_ms = 5000
 /** Operations that an instrument continues until it is stopped. */
-const goings: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'set_temperature'])
+const goings: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'set_temperature', 'set_lid_temperature', 'run_profile'])
 
 export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<void> {
   const names = await namesOf(make)

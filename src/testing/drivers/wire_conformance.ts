@@ -2,6 +2,7 @@
 
 import type { Test } from 'tap'
 import type { OnWire } from '../../../drivers/transports/line.ts'
+import { askedSeconds } from '../../devices/asked_time.ts'
 import { operations } from '../../devices/operations.ts'
 import { LabError } from '../../errors.ts'
 import {
@@ -11,7 +12,9 @@ import {
   end,
   isFailure,
   isMotionless,
+  isStirring,
   longer,
+  margin_ms,
   type Name,
   namesOf,
   never,
@@ -134,7 +137,7 @@ const endless: Pass = (_bytes, send) => send(new Uint8Array(6000).fill(0x78))
 /** The time within which the last byte has come, at 9600 baud. */
 const endless_ms = 60_000
 /** The operations that take time and are done only at its end. */
-const runs: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'peel', 'store', 'retrieve'])
+const runs: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'peel', 'run_profile', 'store', 'retrieve'])
 const nonsense: Uint8Array[] = [Buffer.from([0xff, 0x00, 0xfe, 0x80]), Buffer.from('no\x1ese'), Buffer.from('half a li')]
 
 /** Returns all answers of the instrument to queries. */
@@ -181,9 +184,10 @@ type Behind = { name: Name; frames: readonly string[]; nth: number; harmless: Re
 /** Loses every command that ends the operation, until the caller has learned that the end was not acknowledged. */
 async function endsUnheard(t: Test, make: MakeVirtual, name: Name): Promise<void> {
   const subject = await readyFor(make, name)
-  const params = { ...longer(name, subject.profile), duration: 60 }
+  const ramp_s = operations[name].typical_seconds
+  const params = longer(name, subject.profile, 60 + ramp_s)
   const performing = watched(perform(subject, name, never(), params))
-  const ramp_ms = 1000 * operations[name].typical_seconds
+  const ramp_ms = 1000 * ramp_s
   await subject.pass(ramp_ms + 20_500)
   subject.hand?.deafen()
   const ending = watched(subject.device.end!())
@@ -192,8 +196,8 @@ async function endsUnheard(t: Test, make: MakeVirtual, name: Name): Promise<void
   subject.hand?.leave()
   t.ok(ending.outcome && 'error' in ending.outcome, `${name}: whoever asked hears that it was not acknowledged`, ending)
   await subject.pass(5000)
-  t.ok(subject.simulator.world.moving && !performing.outcome, `${name}: it goes on`, performing)
-  const performed = await settled(subject, performing, 1000 * operations[name].margin_seconds + 60_000)
+  t.ok(isStirring(subject) && !performing.outcome, `${name}: it goes on`, performing)
+  const performed = await settled(subject, performing, margin_ms(name, subject) + 1000 * askedSeconds(name, params))
   t.ok(performed && 'value' in performed, `${name}: it comes to its own end`, { performed })
   end(subject)
 }
@@ -286,7 +290,7 @@ async function losesAnswers(t: Test, make: MakeVirtual, { name, frames, nth, sti
   })
   const abort = new AbortController()
   const performing = watched(perform(subject, name, abort.signal))
-  const ended = await settled(subject, performing, (await timed(make, name)) + operations[name].margin_seconds * 1000)
+  const ended = await settled(subject, performing, (await timed(make, name)) + margin_ms(name, subject))
   if (!ended) abort.abort(new Error('enough'))
   await settled(subject, performing, unwind_ms)
   const allowed = lost === 'one' ? frames : frames.slice(0, nth + 1)
@@ -343,7 +347,7 @@ async function failsTampered(t: Test, make: MakeVirtual, name: Name, tamper: (su
   const performing = watched(perform(subject, name, abort.signal))
   await subject.pass(took * 0.25)
   tamper(subject)
-  let outcome = await settled(subject, performing, took + operations[name].margin_seconds * 1000)
+  let outcome = await settled(subject, performing, took + margin_ms(name, subject))
   if (!outcome) {
     abort.abort(new LabError('no_reply', 'it did not end in time'))
     outcome = await settled(subject, performing, unwind_ms)

@@ -1,5 +1,6 @@
 // The durations of operations and moves: declared, else learned, else usual.
 
+import { askedSeconds } from '../../devices/asked_time.ts'
 import type { Typical } from '../../devices/device.ts'
 import { operations } from '../../devices/operations.ts'
 import { usualSeconds } from '../../devices/usual_time.ts'
@@ -13,11 +14,11 @@ type Known = { params: ParamValues; said?: number | undefined; learned?: Duratio
 
 /**
  * Returns seconds. A duration in the action is the total. Else it is that of the topology, the learned one, or that of the table of operations,
- * plus the requested `duration`.
+ * plus the requested time.
  */
 export function secondsOf(operation: string, device: KnownDevice, known: Known): number {
   const own = device.own.get(operation)
-  return knownSeconds(operation, device, known) ?? own?.seconds(known.params) ?? usual(operation) + durationOf(known)
+  return knownSeconds(operation, device, known) ?? own?.seconds(known.params) ?? usual(operation) + askedSeconds(operation, known.params)
 }
 
 /** Returns the seconds after which a call is late: the requested or known duration, plus the margin of the operation. */
@@ -25,7 +26,7 @@ export function limitOf(operation: string, device: KnownDevice, known: Known): n
   const own = device.own.get(operation)
   if (own) return Math.max(own.seconds(known.params), knownSeconds(operation, device, known) ?? 0) + own.margin_s
   const margin = Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].margin_seconds : unknownMargin
-  return Math.max(durationOf(known), knownSeconds(operation, device, known) ?? 0) + margin
+  return Math.max(askedSeconds(operation, known.params), knownSeconds(operation, device, known) ?? 0) + margin
 }
 
 /** The margin of an operation that the table does not have, s. */
@@ -35,11 +36,7 @@ const unknownMargin = 600
 export function knownSeconds(operation: string, device: KnownDevice, known: Known): number | undefined {
   if (known.said !== undefined) return known.said
   const beyond = device.operations.get(operation)?.seconds ?? known.learned?.beyond(device.device_id, operation)
-  return beyond === undefined ? undefined : beyond + durationOf(known)
-}
-
-function durationOf({ params: { duration } }: Known): number {
-  return typeof duration === 'number' ? duration : 0
+  return beyond === undefined ? undefined : beyond + askedSeconds(operation, known.params)
 }
 
 /** Returns the typical seconds of the table; 0 for readings and operations that the table does not have. */
