@@ -147,7 +147,12 @@ const scenes: Record<PauseSite, Scene> = {
     why: /plate was not scanned at pad_1: scan-1: .*jammed/,
     remedy: /look at the labware at pad_1. Put plate there, and decide RETRY/,
     latched: ['scan-1', 'faulted'],
-    ends: { RETRY: ['ACTION scan COMPLETED', ...sealed, ...done], CONTINUE: [...sealed, ...done], ABORT_THREAD: aborted },
+    // It comes back to the scanner at its end.
+    ends: {
+      RETRY: ['ACTION scan COMPLETED', ...sealed, 'ACTION scan COMPLETED', ...done],
+      CONTINUE: [...sealed, 'ACTION scan COMPLETED', ...done],
+      ABORT_THREAD: aborted,
+    },
   },
   ACTION_RESOLUTION: {
     async open(t) {

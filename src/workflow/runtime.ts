@@ -135,7 +135,7 @@ export class Runtime {
    * the labware is a different one, or if an open run has labware with that barcode.
    */
   placed(thread: LabwareThread, barcode: string | null): void {
-    if (barcode !== null && thread.labware.barcode === null) thread.execution.readMustBeFree(barcode, thread.state.starts_at)
+    if (barcode !== null && thread.labware.barcode === null) thread.execution.threadFactory.readMustBeFree(barcode, thread.state.starts_at)
     this.operator.done(thread, 'place', barcode)
   }
 
@@ -252,7 +252,7 @@ export class Runtime {
     const about = this.operator.answerIn(step_id, answer)
     const thread = this.runs.thread(this.operator.threadOf(step_id))
     if (thread && answer.barcode !== undefined && thread.labware.barcode === null)
-      thread.execution.readMustBeFree(answer.barcode, thread.state.seat)
+      thread.execution.threadFactory.readMustBeFree(answer.barcode, thread.state.seat)
     this.operator.answer(step_id, answer)
     if (thread) addDecision(thread.execution, { ...author, ...about }, thread)
     // A task that is taken goes on until it is answered again.

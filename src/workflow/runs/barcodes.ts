@@ -2,13 +2,12 @@
 
 import { LabError } from '../../errors.ts'
 import type { ThreadPlan, Workflow } from '../plans/plan.ts'
-import type { Group } from '../state/submission_request.ts'
+import type { Acquisition, Group } from '../state/submission_request.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import type { LabwareThread } from '../threads/thread.ts'
-import { barcodeOf } from './thread_factory.ts'
 
 /** The part of a run that this file uses. */
-type BarcodeRun = {
+export type BarcodeRun = {
   readonly execution_id: string
   readonly workflow: Workflow
   readonly submissions: readonly { readonly submission_id: string; readonly request: { readonly groups: readonly Group[] } }[]
@@ -44,4 +43,8 @@ export function* barcodesOf(groups: readonly Group[]): Generator<{ group_id: str
       if (barcode !== null) yield { group_id, name, barcode }
     }
   }
+}
+
+export function barcodeOf(acquired: Acquisition | undefined): string | null {
+  return (acquired && 'barcode' in acquired && acquired.barcode) || null
 }

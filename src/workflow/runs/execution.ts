@@ -19,7 +19,6 @@ import { Slots } from '../threads/slots.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
 import { UsedDevices } from '../threads/used_devices.ts'
-import { readMustBeFree } from './barcodes.ts'
 import { stillHeating } from './devices_of_run.ts'
 import { Groups } from './groups.ts'
 import { Inserts } from './inserts.ts'
@@ -150,11 +149,6 @@ export class Execution implements RunPorts {
       if (thread) return thread
     }
     return undefined
-  }
-
-  /** Throws `conflict` if labware of an open run on the same bench has this barcode, which was read at a position, or is to get it. */
-  readMustBeFree(barcode: string, position: string | null): void {
-    readMustBeFree(barcode, position, [this, ...this.beside()])
   }
 
   /** Lists the other open runs on the same bench. */

@@ -9,10 +9,10 @@ import type { Workflow } from '../plans/plan.ts'
 import { refusalFor } from '../plans/refusal.ts'
 import type { Acquisition, Group, SubmissionRequest } from '../state/submission_request.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
-import { barcodesOf, holdersIn } from './barcodes.ts'
+import { barcodeOf, barcodesOf, holdersIn } from './barcodes.ts'
 import { type Execution, mostThreads } from './execution.ts'
 import type { Submission } from './submission.ts'
-import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
+import { mustBeFree, positionOf } from './thread_factory.ts'
 
 /** Checks a request. `others` are the earlier submissions of the run that it joins, which may give the missing variables. Throws `invalid`. */
 export function checkSubmission(

@@ -293,8 +293,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       thread.setLabware({ held_by: transporter })
       move.set({ is_placing: false, has_failed_pick: false })
     }
-    const scanning = identifyHeld(thread, move)
-    if (scanning) await scanning
+    await identifyHeld(thread, move)
     move.status.become('PLACING')
     move.set({ is_placing: true })
     // The labware of a person who has put it down already does not move any more.
@@ -310,9 +309,8 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from)
       thread.setLabware({ held_by: labware.held_by ?? transporter })
     if (signal.aborted) mayStandThere(thread, move)
-    if (move.status.current === 'PICKING') {
-      if (error instanceof Unidentified) scheduler.access.reachedIn(thread.thread_id)
-      else if (!sync.isBegun || isRefusedPick(error)) takeBack?.()
+    if (move.status.current === 'PICKING' && !move.state.is_picked) {
+      if (!sync.isBegun || isRefusedPick(error)) takeBack?.()
       else if (!signal.aborted) failedToPick(thread, move)
     }
     throw error

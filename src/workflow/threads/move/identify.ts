@@ -64,13 +64,16 @@ export function identifyHeld(thread: LabwareThread, move: MoveRun): Promise<void
 }
 
 async function identifiedHeld(thread: LabwareThread, move: MoveRun, due: DueScan): Promise<void> {
-  const { clock } = thread.environment
+  const { clock, scheduler } = thread.environment
   const began = clock.now()
   move.set({ is_picked: true })
   try {
     await scan(thread, due)
   } catch (error) {
-    throw error instanceof Interrupt ? error : new Unidentified(due, error)
+    if (error instanceof Interrupt) throw error
+    // After a pick the gripper is out of the device.
+    scheduler.access.reachedIn(thread.thread_id)
+    throw new Unidentified(due, error)
   }
   // The scan is no part of what is learned about the transporter.
   if (move.picked_ms !== null) move.picked_ms += clock.now() - began

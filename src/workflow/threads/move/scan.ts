@@ -143,7 +143,7 @@ function mustBeKnown(thread: LabwareThread, { scanner, place }: DueScan, read: s
 
 /** Throws `conflict` if other labware on the bench has this barcode, or is to get it. */
 export function barcodeMustBeFree({ labware, execution, environment }: LabwareThread, barcode: string, place: string | null): void {
-  execution.readMustBeFree(barcode, place)
+  execution.threadFactory.readMustBeFree(barcode, place)
   for (const { labware_id, name, barcode: other } of environment.labware.values()) {
     if (other !== barcode || labware_id === labware.labware_id) continue
     throw new LabError('conflict', `${name}, which stands on the bench, has the barcode ${barcode}`)
