@@ -144,7 +144,7 @@ const scenes: Record<PauseSite, Scene> = {
       return { run, thread: await run.thread('plate', 'PAUSED'), mend: () => run.mends('scan-1') }
     },
     incident: 'ACTION_FAILED',
-    why: /plate was not scanned at pad_1: scan-1: .*jammed/,
+    why: /^scan-1: .*jammed.*; plate at pad_1 was not scanned$/,
     remedy: /look at the labware at pad_1. Put plate there, and decide RETRY/,
     latched: ['scan-1', 'faulted'],
     // It comes back to the scanner at its end.

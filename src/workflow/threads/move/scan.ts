@@ -94,7 +94,7 @@ async function read(thread: LabwareThread, action: ActionRun, { scanner, place }
   } catch (error) {
     if (control.signal.aborted) throw error
     execution.events.emit('DEVICE_OP', 'scan', 'FAILED', { ...thread.context(), last_error: messageOf(error) })
-    throw worded(error, `${labware.name} was not scanned ${whereOf(thread, place)}`)
+    throw worded(error, (why) => `${why}; ${labware.name} ${whereOf(thread, place)} was not scanned`)
   }
 }
 
@@ -107,8 +107,8 @@ async function ended(call: DeviceCall, tooLong: string): Promise<unknown> {
   return last === 'late' ? undefined : last.value
 }
 
-function worded(error: unknown, what: string): unknown {
-  return error instanceof LabError ? new LabError(error.code, `${what}: ${error.message}`, { cause: error }) : error
+function worded(error: unknown, words: (why: string) => string): unknown {
+  return error instanceof LabError ? new LabError(error.code, words(error.message.replace(/\.$/, '')), { cause: error }) : error
 }
 
 function dataOf(outcome: unknown): unknown {
@@ -136,7 +136,10 @@ function mustBeKnown(thread: LabwareThread, { scanner, place }: DueScan, read: s
   try {
     barcodeMustBeFree(thread, read, place)
   } catch (error) {
-    throw caused('BARCODE_MISMATCH', worded(error, `${scanner} read ${read} ${where}, where ${name} should be`))
+    throw caused(
+      'BARCODE_MISMATCH',
+      worded(error, (why) => `${scanner} read ${read} ${where}, where ${name} should be: ${why}`),
+    )
   }
   thread.setLabware({ barcode: read })
 }
