@@ -86,7 +86,7 @@ test('the same holds where people carry beside arms, and answer late, wrongly, e
 })
 
 test('the same holds where labware is scanned at positions and in grippers, and every seventh scan reads another barcode, or none', async (t) => {
-  const counts = await holds(t, 'LIVE', seedsOf(1, 50), { hasPeople: true, hasScanners: true })
+  const counts = await holds(t, 'LIVE', seedsOf(1, 60), { hasScanners: true })
   if (given === undefined) t.ok(counts.has('INCIDENT.BARCODE_MISMATCH') && (counts.get('restarts') ?? 0) > 10, 'wrong barcodes, restarts')
 })
 
