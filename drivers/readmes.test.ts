@@ -8,7 +8,7 @@ const folder = new URL('../../drivers/', import.meta.url)
 const readmes = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('/README.md'))
 
 test('each README says that no safety decision rests on a guess alone, and marks what a simulator makes up', (t) => {
-  t.equal(readmes.length, 17)
+  t.ok(readmes.length > 17)
   for (const path of readmes) {
     const text = readFileSync(new URL(path, folder), 'utf8').replace(/\s+/g, ' ')
     t.match(text, /no safety decision rests on it alone/i, path)

@@ -127,7 +127,7 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   const link = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock })
   const device = driver.open({ line: link, clock, settings })
   const profile = driver.profile(settings)
-  const going = (['shake', 'set_temperature', 'peel'] as const).find((one) => device[one])!
+  const going = (['shake', 'centrifuge', 'set_temperature', 'peel'] as const).find((one) => device[one])!
   const driven = { device, link, profile, wire: new WireLog() }
   const about = { device_id: 'd', type: driver.type, name, driver: name, simulated: false, time_scale: 1, bounds: {}, identity: {} }
   const around = { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...noStores }
@@ -147,7 +147,7 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   // On a machine that has much else to do, an answer may come later than the driver waits for it.
   while (instrument.state !== 'ready') await instrument.perform('initialize', {}).catch(() => sleep(clock, 1000))
   for (const first of ['lock_plate', 'close'] as const) if (device[first]) await instrument.perform(first, {})
-  const params = { ...paramsOf(going, profile), ...(going === 'shake' && { duration: 3600 }) }
+  const params = { ...paramsOf(going, profile), ...((going === 'shake' || going === 'centrifuge') && { duration: 3600 }) }
   const done = instrument.perform(going, params).catch((error) => error)
   await until('it moves or heats', () => simulator.world.moving || simulator.world.heating)
   if (going === 'set_temperature') await done

@@ -72,7 +72,9 @@ class Centrifuge extends WithMount<InstrumentEnd<Settings>> implements Simulated
     const { baud } = this.at
     if (this.#isOff || (baud && baud() !== speed_baud)) return
     for (const byte of bytes) {
-      if (byte === eot) this.#input = Buffer.alloc(0)
+      // The check character may be any byte.
+      const isCheck = this.#input.length === 13 && this.#input[1] === stx
+      if (byte === eot && !isCheck) this.#input = Buffer.alloc(0)
       else if (this.#input.length < longest) this.#input = Buffer.concat([this.#input, Buffer.from([byte])])
       this.#hear()
     }
