@@ -18,6 +18,7 @@ export const drivers = {
   ultraseal: async () => (await import('./alps/driver.ts')).ultraseal as Driver,
   xpeel: async () => (await import('./xpeel/driver.ts')).driver as Driver,
   vspin: async () => (await import('./vspin/driver.ts')).driver as Driver,
+  hettich: async () => (await import('./hettich/driver.ts')).driver as Driver,
   gpio_shaker: async () => (await import('./gpio_shaker/driver.ts')).driver as PinsDriver,
   gpio_sealer: async () => (await import('./gpio_sealer/driver.ts')).driver as PinsDriver,
   cytomat: async () => (await import('./cytomat/driver.ts')).driver as Driver,

@@ -131,7 +131,7 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   const link = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock })
   const device = driver.open({ line: link, clock, settings })
   const profile = driver.profile(settings)
-  const names = (['shake', 'set_temperature', 'peel', 'retrieve'] as const).filter((one) => device[one])
+  const names = (['shake', 'centrifuge', 'set_temperature', 'peel', 'retrieve'] as const).filter((one) => device[one])
   const going = names.find((one) => one !== 'set_temperature' || !profile.features.climate)!
   const driven = { device, link, profile, wire: new WireLog() }
   const about = { device_id: 'd', type: driver.type, name, driver: name, simulated: false, time_scale: 1, bounds: {}, identity: {} }
@@ -153,7 +153,10 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   while (instrument.state !== 'ready') await instrument.perform('initialize', {}).catch(() => sleep(clock, 1000))
   for (const first of ['lock_plate', 'close'] as const) if (device[first]) await instrument.perform(first, {})
   putPlates(simulator.places, going, paramsOf(going, profile))
-  const params = { ...paramsOf(going, profile), ...(going === 'shake' && { duration: Math.min(3600, profile.limits.duration!.max) }) }
+  const params = {
+    ...paramsOf(going, profile),
+    ...((going === 'shake' || going === 'centrifuge') && { duration: Math.min(3600, profile.limits.duration!.max) }),
+  }
   const done = instrument.perform(going, params).catch((error) => error)
   await until('it moves or heats', () => simulator.world.moving || simulator.world.heating)
   if (going === 'set_temperature') await done

@@ -46,6 +46,11 @@ export class Simulation {
     this.#it.clearFaults()
   }
 
+  /** Puts labware with this barcode before a simulated scanner; null for labware without one. Returns false if the simulator does not see it. */
+  show(barcode: string | null): boolean {
+    return this.#it.simulator.show?.(barcode) ?? false
+  }
+
   powerOff(): void {
     this.clearFaults()
     this.#it.simulator.powerOff()

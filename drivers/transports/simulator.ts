@@ -15,6 +15,11 @@ export interface Simulator extends Mechanism {
 export interface Mechanism {
   /** Sets or clears a fault. Returns false for a fault that this instrument cannot have. */
   setFault(fault: MechanicalFault, present: boolean): boolean
+  /**
+   * Puts labware with this barcode before a scanner, which reads it from then on; null for labware without one. A scanner whose settings name codes keeps
+   * reading those, and returns true. Returns false if what it reads says nothing about the labware. Absent for an instrument that reads no barcodes.
+   */
+  show?(barcode: string | null): boolean
   /** Switches it off and cancels its timers. */
   powerOff(): void
   /** The places of a storage, which a person or an arm in front of it fills and empties; absent where there are none. */

@@ -215,7 +215,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
     get config() {
       return reloading.config
     },
-    ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, descriptions, refusals, log, report },
+    ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, simulations, descriptions, refusals, log, report },
   })
   const input = config.stop_input && opened('input', stopsAll(config.stop_input, { ...made, hub, audit, registry, runs }))
   const reloading: Reloading = new Reloading({

@@ -72,6 +72,8 @@ export type RunRooms = {
   registry: Registry
   readings: Readings
   teachpoints: Teachpoints
+  /** The controls of the simulated devices. */
+  simulations?: ReadonlyMap<string, Simulation>
   /** The accepted descriptions of the programs behind devices. */
   descriptions: Pick<Descriptions, 'get'>
   refusals: Refusals
@@ -116,7 +118,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         warn,
         bench,
         library,
-        live: new DrivenEquipment({ registry, readings, teachpoints, clock, forgives: false }),
+        live: new DrivenEquipment({ registry, readings, teachpoints, clock, forgives: false, scanners: rooms.simulations }),
         openSimulated: async () => openSimulated(rooms),
         records: file.records,
         durations: learned,

@@ -9,7 +9,7 @@ import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, Sub
 import type { Execution } from './runs/execution.ts'
 import { restlessArm, retriesBy, retriesOn, takersOver } from './runs/held_action.ts'
 import { type ActionStatus, actionTransitions } from './state/statuses.ts'
-import { decisions } from './threads/recovery.ts'
+import { decisions, pauseSiteNames } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import { scopeKey } from './threads/slots.ts'
 import type { LabwareThread } from './threads/thread.ts'
@@ -43,6 +43,7 @@ export type ShownMove = v.InferOutput<typeof ShownMove>
 export const ShownThread = v.strictObject({
   ...ThreadRecord.entries,
   decisions: described(v.array(v.picklist(decisions)), 'The possible decisions about the error that holds the thread'),
+  held_at: described(v.nullable(v.picklist(pauseSiteNames)), 'Where an error holds the thread; null if none does'),
   retry_on: described(v.array(v.string()), 'The other devices at which RETRY can do the action that an error holds (`on`)'),
   retry_by: described(
     v.array(v.string()),
@@ -201,6 +202,7 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
   return {
     ...record,
     decisions: [...decisions],
+    held_at: (thread.following ?? thread).control.undecidedAt,
     retry_on: [...retriesOn(thread)],
     retry_by: [...retriesBy(thread)],
     retry_by_if_off: restlessArm(thread) === undefined ? [] : [...takersOver(thread)],
@@ -215,6 +217,7 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
 
 const unknown = {
   decisions: [],
+  held_at: null,
   retry_on: [],
   retry_by: [],
   retry_by_if_off: [],

@@ -12,6 +12,7 @@ import { mayBe, provenBy, uncertainty } from './state/move.ts'
 import { slotOf } from './state/slots.ts'
 import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
 import { carriedBy } from './threads/move/hop.ts'
+import { onItsWay } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
@@ -191,7 +192,7 @@ function underWay(thread: LabwareThread): string | undefined {
   const { pausedAt, waiting } = thread.control
   const owner = (joining && execution.find(joining.owner.thread_id)) ?? thread
   if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device.name} may still work on it`
-  if (pausedAt === 'MOVE') return undefined
+  if (pausedAt !== null && onItsWay.has(pausedAt)) return undefined
   if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
   // What begins this very moment begins with it.
   if (joining && owner.status.current === 'EXECUTING_ACTION' && owner.action?.arrived.get(thread.labware.template) === thread)

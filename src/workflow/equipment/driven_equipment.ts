@@ -35,6 +35,8 @@ type DrivenEquipmentOptions = {
   clock: Clock
   /** The fault controls of the simulators, by device, if the simulators belong to runs. */
   simulators?: ReadonlyMap<string, SimulatorHand>
+  /** The simulated scanners of a real bench, by device; default: `simulators`. */
+  scanners?: ReadonlyMap<string, Pick<SimulatorHand, 'show'>>
 }
 
 /**
@@ -60,11 +62,13 @@ export class DrivenEquipment implements Equipment {
   readonly #forgives: boolean
   readonly #clock: Clock
   readonly #simulators: ReadonlyMap<string, SimulatorHand>
+  readonly #scanners: ReadonlyMap<string, Pick<SimulatorHand, 'show'>>
   /** The queues of callers, by device. A device with several sites may have several callers. */
   readonly #queues = new Map<string, SerialQueue>()
 
-  constructor({ registry, readings, teachpoints, forgives, clock, simulators = new Map() }: DrivenEquipmentOptions) {
+  constructor({ registry, readings, teachpoints, forgives, clock, simulators = new Map(), scanners = simulators }: DrivenEquipmentOptions) {
     this.#simulators = simulators
+    this.#scanners = scanners
     this.#registry = registry
     if (readings) this.readings = readings
     this.#teachpoints = teachpoints
@@ -130,6 +134,10 @@ export class DrivenEquipment implements Equipment {
 
   simulator(device_id: string): SimulatorHand | undefined {
     return this.#simulators.get(device_id)
+  }
+
+  show(scanner_id: string, barcode: string | null): boolean {
+    return this.isReal(scanner_id) || (this.#scanners.get(scanner_id)?.show?.(barcode) ?? false)
   }
 
   /**

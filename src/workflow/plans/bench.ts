@@ -20,6 +20,7 @@ export type BenchDevice = {
   operations: readonly string[]
   limits: Limits
   simulated: boolean
+  isPerson?: boolean
   /** The operations that its bridge describes, with their parameters. */
   own?: ReadonlyMap<string, OwnOperation>
   /** Whether it is a bridge whose program has never run. */
@@ -62,7 +63,8 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 
 function benchDevice(instrument: Instrument): BenchDevice {
   const { device_id, driven, simulated } = instrument
-  const { names, own, isUndescribed, knowsPositions, unfit } = instrument.abilities
+  const { names, own, isUndescribed, knowsPositions, unfit, person } = instrument.abilities
   const { type, limits } = instrument.capabilities()
-  return { device_id, type, driven, simulated, limits, operations: names, own, isUndescribed, knowsPositions, unfit }
+  const isPerson = person !== undefined
+  return { device_id, type, driven, simulated, limits, operations: names, own, isUndescribed, knowsPositions, unfit, isPerson }
 }

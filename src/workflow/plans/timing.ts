@@ -44,6 +44,11 @@ export function usual(operation: string): number {
   return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].typical_seconds : 0
 }
 
+/** Returns the seconds of a scan: those that the topology declares, else learned ones, else the usual ones. */
+export function scanSeconds(scanner: string, { devices }: TopologyDocument, learned?: Durations): number {
+  return devices[scanner]?.operations.scan?.seconds ?? learned?.beyond(scanner, 'scan') ?? usual('scan')
+}
+
 /** The distance from the set point, in °C, within which a device counts as heated. */
 const warmEnough = 5
 
@@ -115,15 +120,25 @@ export class Hops {
     this.#learned = learned
   }
 
-  /** Seconds of one pick and place. */
+  /** Seconds of one pick and place, with the scan between them of a transporter that has a scanner. */
   hop(transporter: string): number {
     const { pick, move, place } = moveOf(transporter, this.#document, this.#learned)
-    return pick + move + place
+    return pick + move + place + this.#scanOf(transporter)
   }
 
   #between(hop: Hop): number {
     const { pick, move, place } = moveBetween(hop, this.#document, this.#learned)
-    return pick + move + place
+    return pick + move + place + this.#scanOf(hop.transporter)
+  }
+
+  #scanOf(transporter: string): number {
+    const scanner = this.#document.transporters[transporter]?.scanner
+    return scanner === undefined ? 0 : this.scan(scanner)
+  }
+
+  /** Seconds of one scan. */
+  scan(scanner: string): number {
+    return scanSeconds(scanner, this.#document, this.#learned)
   }
 
   longestHop(): number {

@@ -5,6 +5,7 @@ import type { Limits } from '../../devices/device.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Bench } from './bench.ts'
+import { checkScanners, scannersOf } from './check_scanners.ts'
 import { TopologyDocument } from './documents.ts'
 import { Graph } from './graph.ts'
 import { mustBeKnown, mustBeOnce, mustHave, wrong } from './mistakes.ts'
@@ -45,6 +46,7 @@ export function compileTopology(input: unknown, bench: Bench, origin: string): T
   checkTransporters(document, bench, where)
   checkDevices(document, bench, where)
   checkPools(document, where)
+  checkScanners(document, bench, where)
   const graph = new Graph(document)
   return {
     document,
@@ -55,9 +57,9 @@ export function compileTopology(input: unknown, bench: Bench, origin: string): T
   }
 }
 
-/** Whether a device belongs to the topology, or carries labware on it. */
+/** Whether a device belongs to the topology, or carries or scans labware on it. */
 export function hasDevice({ devices, document }: Topology, device_id: string): boolean {
-  return devices.has(device_id) || Object.hasOwn(document.transporters, device_id)
+  return devices.has(device_id) || Object.hasOwn(document.transporters, device_id) || scannersOf(document).includes(device_id)
 }
 
 /** Lists the devices with positions, in the order of these. */
@@ -115,7 +117,8 @@ function checkDevices(document: TopologyDocument, bench: Bench, where: string): 
   }
   for (const [id, { operations }] of Object.entries(document.devices)) {
     const at = `${where}: devices.${id}`
-    if (!placedDevices(document).includes(id)) throw wrong(at, `no position is a nest of ${id}; say which with "device": "${id}"`)
+    if (!placedDevices(document).includes(id) && !scannersOf(document).includes(id))
+      throw wrong(at, `no position is a nest of ${id}; say which with "device": "${id}"`)
     const driven = configured.get(id)
     if (!driven?.driven) continue
     for (const operation of Object.keys(operations))

@@ -1,7 +1,9 @@
 // The rest of all runs of one bench, as a problem for the search for a plan.
 
 import type { Equipment } from '../equipment/equipment.ts'
+import { scannerAt } from '../plans/scanners.ts'
 import type { Hops } from '../plans/timing.ts'
+import type { Topology } from '../plans/topology.ts'
 import type { Job, Leg, Place, Problem, Stop } from '../schedule/problem.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import { expectedSeconds } from '../threads/action/seconds.ts'
@@ -52,14 +54,18 @@ type Context = { bench: PlannedBench; places: Places }
 function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context): Omit<Job, 'kind'> {
   const { scheduler } = bench
   const present = presentOf(thread, bench)
+  const { topology } = thread.execution.workflow
   const stops: Stop[] = way.stops.map(({ devices, seconds, within_s }) => ({
-    options: once(devices.map((name, i) => ({ place: places.named(name), seconds: seconds[i]! / scaleAt(bench, name) }))),
+    options: once(
+      devices.map((name, i) => {
+        const scanned_s = scannedSeconds(bench, topology, scheduler.graph.positionsOf(name)[0]?.name ?? name)
+        return { place: places.named(name), seconds: scanned_s + seconds[i]! / scaleAt(bench, name) }
+      }),
+    ),
     within_s: within_s === null ? null : sparing(within_s, bench.hops.longestHop()),
   }))
-  stops.push({
-    options: once(thread.plan.end.positions.map((position) => ({ place: places.position(position), seconds: 0 }))),
-    within_s: null,
-  })
+  const ends = thread.plan.end.positions.map((name) => ({ place: places.position(name), seconds: scannedSeconds(bench, topology, name) }))
+  stops.push({ options: once(ends), within_s: null })
   // Labware that has a device for its next action is on its way to be in time.
   const deadline = thread.action?.device ? null : scheduler.present.deadlineOf(thread.thread_id)
   if (deadline !== null && stops[0]) stops[0] = { ...stops[0], within_s: Math.max(0, (deadline - bench.now()) / 1000) }
@@ -79,6 +85,12 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context)
 /** Keeps one option for each place: all slots of a storage are one. */
 function once(options: Stop['options']): Stop['options'] {
   return options.filter(({ place }, i) => options.findIndex((other) => other.place === place) === i)
+}
+
+/** Returns the seconds for which labware is scanned when it has come to a position, by the clock. */
+function scannedSeconds(bench: PlannedBench, topology: Topology, position: string | undefined): number {
+  const scanner = position === undefined ? undefined : scannerAt(topology, position)
+  return scanner === undefined ? 0 : bench.hops.scan(scanner) / scaleOf(bench, scanner)
 }
 
 /** Leaves a hop of a window for what cannot be foretold, such as a busy arm. */

@@ -3,6 +3,7 @@
 import type { StillHeating } from '../../events/contexts.ts'
 import type { Graph } from '../plans/graph.ts'
 import { type ActionPlan, actionsOf, allSteps, type Workflow } from '../plans/plan.ts'
+import { scannerAt, scannerOf } from '../plans/scanners.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
@@ -14,7 +15,14 @@ export function usedBy(execution: Run): ReadonlySet<string> {
   const devices = new Set(actions.flatMap(({ devices }) => devices))
   const { graph } = execution.workflow.topology
   const places = new Set([...placesOf(execution), ...[...devices].flatMap((device) => graph.positionsOf(device).map(({ name }) => name))])
-  return new Set([...devices, ...carriersBetween([...places], execution.workflow)])
+  const carriers = carriersBetween([...places], execution.workflow)
+  return new Set([...devices, ...carriers, ...scannersAmong(places, carriers, execution.workflow)])
+}
+
+/** Lists the scanners of these positions and transporters. */
+function scannersAmong(places: Iterable<string>, carriers: readonly string[], { topology }: Workflow): string[] {
+  const ofPlaces = [...places].flatMap((position) => scannerAt(topology, position) ?? [])
+  return [...ofPlaces, ...carriers.flatMap((transporter) => scannerOf(topology, transporter) ?? [])]
 }
 
 function putIn(execution: Run): ActionPlan[] {

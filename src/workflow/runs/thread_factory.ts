@@ -11,6 +11,7 @@ import type { Acquisition } from '../state/submission_request.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { LabwareThread, type RunPorts } from '../threads/thread.ts'
+import { type BarcodeRun, barcodeOf, readMustBeFree } from './barcodes.ts'
 import { offTheBench } from './in_the_way.ts'
 import type { Submission } from './submission.ts'
 
@@ -18,9 +19,9 @@ type NewThreadState = v.InferInput<typeof ThreadState>
 
 type Run = RunPorts & {
   readonly submissions: readonly Submission[]
-  /** The threads that have not ended. */
-  live(): readonly LabwareThread[]
-}
+  /** Lists the other open runs on the same bench. */
+  beside(): readonly BarcodeRun[]
+} & BarcodeRun
 
 export class ThreadFactory {
   readonly #execution: Run
@@ -37,6 +38,11 @@ export class ThreadFactory {
   /** Notes that a thread was added to the run. */
   note({ plan, origin }: LabwareThread): void {
     this.#had.add(inGroup(plan, origin))
+  }
+
+  /** Throws `conflict` if labware of an open run on the same bench has this barcode, which was read at a position, or is to get it. */
+  readMustBeFree(barcode: string, position: string | null): void {
+    readMustBeFree(barcode, position, [this.#execution, ...this.#execution.beside()])
   }
 
   /** Whether the group has had a thread of this plan. */
@@ -175,10 +181,6 @@ export function positionOf({ start }: ThreadPlan, acquired: Acquisition | undefi
   if (!acquired) return start.position
   if ('pool' in acquired) return acquired.pool
   return 'location' in acquired ? acquired.location : start.position
-}
-
-export function barcodeOf(acquired: Acquisition | undefined): string | null {
-  return (acquired && 'barcode' in acquired && acquired.barcode) || null
 }
 
 function whyNotThat({ barcode }: Labware, wanted: string | null): string | undefined {

@@ -14,6 +14,7 @@ import type { Frame } from './frame.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
 import { leaveUncertain, setBack } from './move/hop.ts'
+import { identifyAtStart } from './move/identify.ts'
 import { appear, goTo, idle, request, storageOf } from './move/route.ts'
 import { placesOnItsWay } from './next_stops.ts'
 import { Fatal, Interrupt } from './recovery.ts'
@@ -70,7 +71,10 @@ async function begin(thread: LabwareThread): Promise<void> {
   // Labware in a storage comes out of it when its first device is granted.
   if (!isByHand && storageOf(thread) && beginsAtDevice(thread)) return
   // The labware already stands on the deck: the thread was restored after a restart.
-  if (environment.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
+  if (environment.scheduler.whereIs(labware.labware_id) !== undefined) {
+    await setBack(thread)
+    return identifyAtStart(thread)
+  }
   const wish = {
     what: thread.state.starts_at,
     candidates: positions([thread.state.starts_at]),
@@ -84,6 +88,7 @@ async function begin(thread: LabwareThread): Promise<void> {
     : ((await thread.control.pausable(() => request(thread, wish))) as { position: string })
   if (isByHand) await execution.operator.placed(thread)
   await appear(thread, position)
+  await identifyAtStart(thread)
 }
 
 /** Whether the next step takes the labware to a device. */
