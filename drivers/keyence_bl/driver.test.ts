@@ -24,7 +24,7 @@ test('it begins a scan, takes the code, and ends the scan', async (t) => {
 
 test('a scan that reads nothing fails in time, and what the reader says to its end is not the answer to the next one', async (t) => {
   const b = await bench({ timeout_s: 2, codes: ['', 'PLATE-9'] })
-  await t.rejects(scan(b), { code: 'device_failed', message: /^it read no code within 2 s; see that the code faces the reader/ })
+  await t.rejects(scan(b), { code: 'interlock', message: /^it read no code within 2 s; see that the code faces the reader/ })
   t.equal(b.line.simulator.world.laser, false)
   t.same(await scan(b), { barcode: 'PLATE-9' })
 })
@@ -46,7 +46,7 @@ test('what it answers in place of a code is told in words', async (t) => {
     ['ERR42', /ERR42 \(its meaning is not known to benchd\)\. Look ERR42 up in the manual of the BL reader/],
   ] as const) {
     hand.replace(/PLATE-\d+/, said)
-    await t.rejects(scan({ device, run }), { code: 'device_failed', message: words }, said)
+    await t.rejects(scan({ device, run }), { code: said === 'ERROR' ? 'interlock' : 'device_failed', message: words }, said)
   }
   t.same(await run(device.barcode!()), { barcode: null }, 'none of these is a code')
 })

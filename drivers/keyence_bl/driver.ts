@@ -129,5 +129,5 @@ function failureOf(said: Exclude<Said, { kind: 'code' }>): LabError {
 }
 
 function nothingRead(what: string): LabError {
-  return new LabError('device_failed', `${what}; see that the code faces the reader, is clean and not covered, then initialize`)
+  return new LabError('interlock', `${what}; see that the code faces the reader, is clean and not covered, then scan again`)
 }

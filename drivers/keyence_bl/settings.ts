@@ -10,9 +10,8 @@ export const settings = v.strictObject({
   codes: v.optional(
     described(
       v.pipe(v.array(v.pipe(v.string(), v.regex(/^[ -~]{0,64}$/, 'must be up to 64 ASCII characters'))), v.minLength(1), v.maxLength(100)),
-      'The codes that the simulated reader sees in turn; an empty one is a plate without a code',
+      'The codes that the simulated reader sees in turn; an empty one is a plate without a code. Default: the code of the labware before it in a run, else some codes',
     ),
-    ['PLATE-0001', 'PLATE-0002', 'PLATE-0003'],
   ),
 })
 

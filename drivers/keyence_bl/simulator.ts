@@ -1,5 +1,6 @@
 // A simulated Keyence BL barcode reader, which sees the codes of its settings in turn.
 
+import { ShownCodes } from '../shown_codes.ts'
 import { Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
@@ -14,16 +15,20 @@ export const simulate: Simulate<Settings> = (at) => new SimulatedReader(at)
 class SimulatedReader extends WithMount<InstrumentEnd<Settings>> implements Simulator {
   readonly #port = new TextPort({ ...this.at, longest: 64, answer_ms, ending: '\r', hear: (line) => this.#hear(line) })
   readonly #timers = new Timers(this.at.clock)
+  readonly #codes = new ShownCodes(this.at.settings.codes)
   #isMotorOn = true
   #isReading = false
-  #nth = 0
 
   receive(bytes: Uint8Array): void {
     this.#port.receive(bytes)
   }
 
   get world() {
-    return { moving: false, heating: false, laser: this.#isReading, motor: this.#isMotorOn, seen: this.#nth }
+    return { moving: false, heating: false, laser: this.#isReading, motor: this.#isMotorOn, seen: this.#codes.count }
+  }
+
+  show(barcode: string | null): boolean {
+    return this.#codes.show(barcode)
   }
 
   /** A jam stops the motor. */
@@ -54,8 +59,7 @@ class SimulatedReader extends WithMount<InstrumentEnd<Settings>> implements Simu
       return
     }
     this.#isReading = true
-    const { codes } = this.at.settings
-    const code = codes[this.#nth++ % codes.length]!
+    const code = this.#codes.next()
     if (code !== '') this.#timers.after(read_ms, () => this.#end(code))
   }
 

@@ -61,7 +61,7 @@ test('a scan that reads nothing fails in time, ends the scan, and the next one w
 
 test('what a scanner says at the end of a scan in vain is not taken for the answer to the next one', async (t) => {
   const b = await bench({ ...onTrigger, timeout_s: 2, no_read: 'NR', codes: ['', 'PLATE-9'] })
-  await t.rejects(scan(b), { code: 'device_failed' })
+  await t.rejects(scan(b), { code: 'interlock' })
   t.same(await scan(b), { barcode: 'PLATE-9' })
 })
 
@@ -72,7 +72,7 @@ test('a scanner that says that it read nothing ends the scan at once', async (t)
   scanning.catch(() => {})
   await clock.advance(500)
   hand.say(Buffer.from('NR\r\n'))
-  await t.rejects(run(scanning), { code: 'device_failed', message: /^it read no code; see/ })
+  await t.rejects(run(scanning), { code: 'interlock', message: /^it read no code; see/ })
   t.ok(clock.now() < 1000)
   t.same(await run(device.barcode!()), { barcode: null })
 })

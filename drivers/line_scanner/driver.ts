@@ -133,7 +133,9 @@ class LineScanner extends WithMount<SerialMount<Settings>> implements Device {
     if ('isStrange' in scanned) {
       this.#waiting?.fail(failed('it sent bytes that are no text; see that baud and framing are those of the scanner'))
     } else if (no_read !== '' && scanned.code === no_read.trim()) {
-      this.#waiting?.fail(this.#nothing('it read no code'))
+      this.#waiting?.fail(
+        new LabError('interlock', 'it read no code; see that the code faces the scanner, is clean and not covered, then scan again'),
+      )
     } else {
       this.#last = scanned.code
       this.#waiting?.read(scanned.code)

@@ -19,9 +19,8 @@ export const settings = v.strictObject({
   codes: v.optional(
     described(
       v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.minLength(1), v.maxLength(100)),
-      'The codes that the simulated scanner sees in turn; an empty one is a plate without a code',
+      'The codes that the simulated scanner sees in turn; an empty one is a plate without a code. Default: the code of the labware before it in a run, else some codes',
     ),
-    ['PLATE-0001', 'PLATE-0002', 'PLATE-0003'],
   ),
 })
 

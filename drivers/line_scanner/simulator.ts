@@ -1,5 +1,6 @@
 // A simulated barcode scanner: it sees the codes of its settings in turn, on a trigger or by itself.
 
+import { ShownCodes } from '../shown_codes.ts'
 import { Timers } from '../simulated_parts.ts'
 import type { InstrumentEnd, Simulate, Simulator } from '../transports/simulator.ts'
 import { WithMount } from '../with_mount.ts'
@@ -18,8 +19,8 @@ class SimulatedScanner extends WithMount<InstrumentEnd<Settings>> implements Sim
   readonly #trigger = bytesOf(this.at.settings.trigger)
   readonly #release = bytesOf(this.at.settings.release)
   #received = Buffer.alloc(0)
+  readonly #codes = new ShownCodes(this.at.settings.codes)
   #isOn = false
-  #nth = 0
 
   constructor(at: InstrumentEnd<Settings>) {
     super(at)
@@ -33,7 +34,11 @@ class SimulatedScanner extends WithMount<InstrumentEnd<Settings>> implements Sim
   }
 
   get world() {
-    return { moving: false, heating: false, scanning: this.#isOn, shown: this.#nth }
+    return { moving: false, heating: false, scanning: this.#isOn, shown: this.#codes.count }
+  }
+
+  show(barcode: string | null): boolean {
+    return this.#codes.show(barcode)
   }
 
   setFault(): boolean {
@@ -73,8 +78,7 @@ class SimulatedScanner extends WithMount<InstrumentEnd<Settings>> implements Sim
 
   /** Sends the next code. It goes on looking for one where there is none. */
   #see(): void {
-    const { codes } = this.at.settings
-    const code = codes[this.#nth++ % codes.length]!
+    const code = this.#codes.next()
     if (code === '') return
     this.#isOn = false
     this.#say(code)
