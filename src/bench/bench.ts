@@ -8,7 +8,6 @@ import { HostWatch } from '../care/host_watch.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Certificate } from '../config/tls.ts'
 import type { Config } from '../config.ts'
-import type { SeenSlot, TransferOrder } from '../devices/configured.ts'
 import { Descriptions } from '../devices/descriptions.ts'
 import { DeviceNotes } from '../devices/device_notes.ts'
 import { openLatches } from '../devices/latches.ts'
@@ -19,6 +18,7 @@ import { OperationJournal } from '../devices/operation_journal.ts'
 import { Presets } from '../devices/presets.ts'
 import { Readings } from '../devices/readings.ts'
 import { Registry } from '../devices/registry.ts'
+import type { TransferOrder } from '../devices/transfer.ts'
 import type { LabError } from '../errors.ts'
 import type { DeviceReloadContext } from '../events/contexts.ts'
 import type { Hub } from '../events/hub.ts'
@@ -367,7 +367,7 @@ function motionsOf(runs: () => LateRuns) {
   return {
     beginMotion: (device_id: string) => runs().beginMotion(device_id),
     beginTransfer: (order: TransferOrder) => runs().beginTransfer(order),
-    scanned: (device_id: string, slots: readonly SeenSlot[]) => runs().scanned(device_id, slots),
+    scanned: (device_id: string, seen: unknown) => runs().scanned(device_id, seen),
     stood: () => runs().stood(),
   }
 }

@@ -1,6 +1,6 @@
 // Opens workflows late, because they take a third of the start: at the start only if any were used on this bench before, else at the first request.
 
-import type { SeenSlot, Transfer, TransferOrder } from '../devices/configured.ts'
+import type { Transfer, TransferOrder } from '../devices/transfer.ts'
 import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
 import type { ByHand } from '../workflow/runs/by_hand.ts'
@@ -79,8 +79,8 @@ export class LateRuns {
   }
 
   /** Notes what a storage has seen in its slots; does nothing before the workflows are open. */
-  scanned(device_id: string, slots: readonly SeenSlot[]): void {
-    this.#opened?.inventories.scanned(device_id, slots)
+  scanned(device_id: string, seen: unknown): void {
+    this.#opened?.inventories.scanned(device_id, seen)
   }
 
   /** A transporter stands, as `RunEnvironments.stood` says. */

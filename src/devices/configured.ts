@@ -9,6 +9,7 @@ import type { LeaseStore } from './leases.ts'
 import type { Ledger } from './ledger.ts'
 import type { Bounds } from './limits.ts'
 import type { RunStore } from './operation_journal.ts'
+import type { Transfer, TransferOrder } from './transfer.ts'
 import type { Way } from './way.ts'
 import type { WireLog } from './wire_log.ts'
 
@@ -41,14 +42,6 @@ export type Driven = {
   playArm?(operation: string, params: Readonly<Record<string, unknown>>): void
 }
 
-/** `slot` is left out for the first free one. */
-export type TransferOrder = { device_id: string; operation: 'store' | 'retrieve'; slot?: number | undefined }
-
-/** How a transfer ended: `done`; `refused`, so that nothing has moved; `cut off`, so that the labware may be at either end. */
-export type TransferEnd = 'done' | 'refused' | 'cut off'
-
-export type Transfer = { slot: number; ended(how: TransferEnd): Promise<void> }
-
 /** A slot as a storage has seen it. */
 export type SeenSlot = { slot: number; taken: boolean; barcode: string | null }
 
@@ -67,8 +60,8 @@ export type InstrumentContext = {
    * are on the disk. Rejects if something stands in the way.
    */
   beginTransfer?(order: TransferOrder): Promise<Transfer>
-  /** A storage has looked which of its slots are taken. */
-  scanned?(device_id: string, slots: readonly SeenSlot[]): void
+  /** A device has scanned; a storage may have seen which of its slots are taken (`slots`). */
+  scanned?(device_id: string, seen: unknown): void
   /** A device that may have moved stands: it has acknowledged a halt, or was initialized, or a person has looked at it. */
   stood?(): void
   /** Returns the taught way to a teachpoint of a transporter. Throws, with the remedy, if the point is not taught or cannot be used. */

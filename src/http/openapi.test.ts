@@ -89,7 +89,7 @@ test('every operation has an id of its own, a tag that is explained, and an answ
   t.same(ids, [...new Set(ids)])
   const tags = document.tags.map(({ name }) => name)
   for (const { operation } of all) {
-    t.match(operation.operationId, /^[a-z][A-Za-z]+$/)
+    t.match(operation.operationId, /^[a-z][A-Za-z0-9]+$/)
     t.ok(operation.tags.length === 1 && tags.includes(operation.tags[0]!), operation.operationId)
     t.ok(operation.responses.default, operation.operationId)
     for (const status of Object.keys(operation.responses)) t.match(status, /^([1-5]\d\d|default)$/)

@@ -88,6 +88,8 @@ export const examples: Record<string, Example> = {
   spawnThread: { body: { thread: 'plate' } },
   extendLateCall: { body: { seconds: 120 } },
   confirmManualStep: { body: { answer: 'done' } },
+  storeDevice: { parameters: { device_id: 'incubator-1' }, body: { slot: 12 } },
+  retrieveDevice: { parameters: { device_id: 'incubator-1' }, body: { slot: 12 } },
   getInventory: { parameters: { device_id: 'incubator-1' } },
   correctInventory: {
     parameters: { device_id: 'incubator-1' },

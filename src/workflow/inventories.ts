@@ -1,6 +1,7 @@
 // The inventories of the storages of a bench, for people: what is in the slots, corrections, transfers by hand, and what a storage has seen.
 
-import type { SeenSlot, Transfer, TransferOrder } from '../devices/configured.ts'
+import type { SeenSlot } from '../devices/configured.ts'
+import type { Transfer, TransferOrder } from '../devices/transfer.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Catalog } from './catalog.ts'
 import { contradictions, correct, type Inventory, inventoryOf, mustBeStorage, type SlotContent, storageOn } from './inventory.ts'
@@ -54,8 +55,9 @@ export class Inventories {
   }
 
   /** Reports what a storage has seen in its slots, if that contradicts its inventory. */
-  scanned(device_id: string, seen: readonly SeenSlot[]): void {
-    if (!this.#live || !storageOn(this.#live, device_id)) return
+  scanned(device_id: string, data: unknown): void {
+    const { slots: seen } = Object(data) as { slots?: readonly SeenSlot[] }
+    if (!seen || !this.#live || !storageOn(this.#live, device_id)) return
     const differences = contradictions(this.of(device_id), seen)
     if (differences.length === 0) return
     const remedy = `look, and correct the inventory (PUT /api/devices/${device_id}/inventory)`

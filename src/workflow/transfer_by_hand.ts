@@ -1,7 +1,7 @@
 // A transfer between a slot of a storage and its transfer station that a person has ordered, and no run. The labware moves with it: before the storage
 // moves, the disk has both places where it may be; afterwards the one where it is.
 
-import type { Transfer, TransferEnd, TransferOrder } from '../devices/configured.ts'
+import type { Transfer, TransferEnd, TransferOrder } from '../devices/transfer.ts'
 import { LabError } from '../errors.ts'
 import { mustBeStorage, newLabware, positionIn, type Storage } from './inventory.ts'
 import { type Labware, placeOf, storedIn } from './state/labware.ts'

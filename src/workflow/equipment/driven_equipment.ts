@@ -226,11 +226,11 @@ export class DrivenEquipment implements Equipment {
   }
 
   gripper(transporter_id: string, labware: CarriedLabware): Promise<'empty' | 'full' | null> {
-    return this.#registry.find(transporter_id).gripper(labware)
+    return this.#registry.find(transporter_id).witness.gripper(labware)
   }
 
   whereIsPlate(storage_id: string): Promise<PlateWhereabouts | null> {
-    return this.#registry.find(storage_id).whereIsPlate()
+    return this.#registry.find(storage_id).witness.whereIsPlate()
   }
 
   async carry(transporter_id: string, verb: MoveName, { position, from, to, labware, signal, begun }: Carrying): Promise<void> {
