@@ -6,7 +6,8 @@ import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
 import { simulatedBoard } from '../drivers/transports/simulated_board.ts'
 import { simulatedLine } from '../drivers/transports/simulated_line.ts'
 import type { Device } from '../src/devices/device.ts'
-import { operations, readings } from '../src/devices/operations.ts'
+import { operations } from '../src/devices/operations.ts'
+import { readings } from '../src/devices/reading_table.ts'
 import { VirtualClock } from '../src/kit/clock.ts'
 
 /** How a table tells of a driver: `folder` is where its README lies. */

@@ -1,6 +1,7 @@
 // The part of the Python client that is made from the routes: the operations and readings of devices, and what each reason is raised as.
 
-import { operations, readings } from '../../src/devices/operations.ts'
+import { operations } from '../../src/devices/operations.ts'
+import { readings } from '../../src/devices/reading_table.ts'
 import type { Document } from './typescript.ts'
 
 const begin = '# --- made by `npm run generate` from the table of operations ---\n'

@@ -6,7 +6,8 @@ import { inSentence } from '../kit/did_you_mean.ts'
 import { checked } from '../kit/schema.ts'
 import type { OwnOperation } from './description.ts'
 import type { Device, Person } from './device.ts'
-import { isNullable, isQuestion, operations, type Performable, readings } from './operations.ts'
+import { isNullable, operations, type Performable } from './operations.ts'
+import { isQuestion, readings } from './reading_table.ts'
 import type { Skill } from './way.ts'
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()

@@ -4,19 +4,8 @@ import * as v from 'valibot'
 import { askedSeconds } from './asked_time.ts'
 import type { OwnOperation } from './description.ts'
 import type { Limits, Typical } from './device.ts'
-import {
-  heldOf,
-  isList,
-  isNullable,
-  isOptional,
-  isText,
-  type OperationName,
-  operations,
-  optionsOf,
-  type ReadingName,
-  readings,
-  rowOf,
-} from './operations.ts'
+import { heldOf, isList, isNullable, isOptional, isText, type OperationName, operations, optionsOf, rowOf } from './operations.ts'
+import { type ReadingName, readings } from './reading_table.ts'
 import type { Capabilities } from './records.ts'
 import { usualSeconds } from './usual_time.ts'
 

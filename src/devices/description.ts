@@ -6,8 +6,9 @@ import { LabError } from '../errors.ts'
 import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { axisNames } from './axes.ts'
-import { isList, measurements, operations as table } from './operations.ts'
+import { isList, operations as table } from './operations.ts'
 import { isNumeric, kindsOf, mayBeNull, ParamsDescription, type ParamsSchema, paramsSchema, shownSchema } from './params_schema.ts'
+import { measurements } from './reading_table.ts'
 import { type Skill, skills } from './way.ts'
 
 const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))

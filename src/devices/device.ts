@@ -3,7 +3,8 @@
 import type * as v from 'valibot'
 import type { LabError } from '../errors.ts'
 import type { OwnOperation } from './description.ts'
-import type { MoveName, OperationName, operations, Params, Performable, Question, Read } from './operations.ts'
+import type { MoveName, OperationName, operations, Params, Performable } from './operations.ts'
+import type { Question, Read } from './reading_table.ts'
 import type { CarriedLabware, MoveTarget, Skill, Way } from './way.ts'
 
 const deviceTypes = [

@@ -9,7 +9,7 @@ import { described } from '../kit/described.ts'
 import { oneDevice } from '../testing/devices.ts'
 import type { Device } from './device.ts'
 import { Ledger } from './ledger.ts'
-import { measurements, type Question, questions } from './operations.ts'
+import { measurements, type Question, questions } from './reading_table.ts'
 import { Readings } from './readings.ts'
 
 const name = 'get_humidity' as Question

@@ -2,7 +2,8 @@
 
 import * as v from 'valibot'
 import { parameterValue } from '../../clients/ts/parameter_value.ts'
-import { heldOf, isList, isNullable, isOptional, isQuestion, operations, questions, readings, rowOf } from '../../devices/operations.ts'
+import { heldOf, isList, isNullable, isOptional, operations, rowOf } from '../../devices/operations.ts'
+import { isQuestion, questions, readings } from '../../devices/reading_table.ts'
 import { messageOf } from '../../errors.ts'
 import { shows } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'

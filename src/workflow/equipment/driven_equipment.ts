@@ -2,7 +2,8 @@
 
 import type { Person, PlateWhereabouts } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
-import { heldOf, isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
+import { heldOf, type MoveName, operations, type Performable } from '../../devices/operations.ts'
+import { isQuestion, readings } from '../../devices/reading_table.ts'
 import type { Readings } from '../../devices/readings.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
