@@ -10,50 +10,17 @@ import { conformanceOfStops } from '../src/testing/drivers/stop_conformance.ts'
 import { tampered } from '../src/testing/drivers/tampered.ts'
 import { conformanceOnTheWire, type VirtualSubject } from '../src/testing/drivers/wire_conformance.ts'
 import { onPins, onSimulator } from '../src/testing/drivers.ts'
-import { type AnyDriver, type Driver, isOnPins } from './driver.ts'
-import { type DriverName, driverNames, drivers } from './index.ts'
+import { type AnyDriver, isOnPins, type LineDriver } from './driver.ts'
+import { driverNames, drivers } from './index.ts'
 import { reports } from './reported.ts'
 
 /** No instrument has an error of this number. */
 const strange = 99_999
 
-/** Settings beside the defaults that change what a driver can do. */
-const variants: Partial<Record<DriverName, object[]>> = {
-  gpio_shaker: [
-    {
-      pins: {
-        enable: { expander: { part: 'mcp23017', address: 32, pin: 'A0' }, active_low: true },
-        solenoid: { expander: { part: 'mcp23017', address: 32, pin: 'B3' } },
-        lid: { expander: { part: 'mcp23017', address: 32, pin: 'A1' }, active_low: true, pull: 'up' },
-        estop: { bcm: 26, active_low: true },
-        tach: { chip: 'gpiochip1', line: 3 },
-      },
-      i2c: { speed: { part: 'pca9685', address: 64, channel: 3 }, sensor: { part: 'tmp117' } },
-    },
-  ],
-  gpio_sealer: [
-    {
-      pins: {
-        heater: { bcm: 5 },
-        clamp: { expander: { part: 'pcf8574', address: 32, pin: 'P7' }, active_low: true },
-        clamped: { expander: { part: 'pcf8574', address: 32, pin: 'P0' }, active_low: true },
-        estop: { bcm: 26, active_low: true },
-      },
-      i2c: { sensor: { part: 'mcp9808', address: 24 } },
-    },
-  ],
-  bioshake: [{ model: '3000' }, { model: 'Heatplate' }],
-  ika_shaker: [{ model: 'KS 260 control' }],
-  inheco_incubator_shaker: [{ model: 'MP' }],
-  alps: [{ model: '5000' }],
-  ultraseal: [{ model: 'XT Pro' }],
-  precise_flex: [{ rail: true, gripper: 'axis' }],
-}
-
 for (const name of driverNames) {
-  for (const settings of [{}, ...(variants[name] ?? [])]) {
+  const driver: AnyDriver = await drivers[name]()
+  for (const settings of settingsOf(driver)) {
     test(`${name} ${JSON.stringify(settings)} keeps what every driver promises`, async (t) => {
-      const driver = await drivers[name]()
       const make = () => subject(driver, settings)
       await conformance(t, make)
       await conformanceInVirtualTime(t, make)
@@ -70,8 +37,8 @@ for (const name of driverNames) {
 
 for (const name of driverNames) {
   test(`${name} tells the errors that its instrument numbers in words, with what to do`, async (t) => {
-    const driver = await drivers[name]()
-    for (const settings of [{}, ...(variants[name] ?? [])]) {
+    const driver: AnyDriver = await drivers[name]()
+    for (const settings of settingsOf(driver)) {
       const table = driver.errors?.(v.parse(driver.settings, settings))
       if (!table) continue
       for (const code of [...Object.keys(table.codes).map(Number), strange]) saysWhatToDo(t, reports(table, [code]), `${name} ${code}`)
@@ -79,6 +46,10 @@ for (const name of driverNames) {
       t.match(reports(table, [strange]).message, new RegExp(`not known to benchd.*Look .*${strange} up in ${table.manual}`))
     }
   })
+}
+
+function settingsOf({ trial }: AnyDriver): readonly object[] {
+  return [{}, ...(trial?.variants ?? [])]
 }
 
 async function subject(driver: AnyDriver, settings: object): Promise<VirtualSubject & { timers(): number }> {
@@ -97,8 +68,7 @@ async function subject(driver: AnyDriver, settings: object): Promise<VirtualSubj
     written,
     ...('line' in bench && { write: (bytes: Uint8Array) => bench.line.write(bytes) }),
     ...(hand && { hand }),
-    // It tells no temperature and no position, and what it answers to the only question after a restart is not known.
-    showsRestart: profile.model !== 'PlateLoc',
+    showsRestart: driver.trial?.shows_restart ?? true,
     onWire: (watch) => link.onWire(watch),
     setFault: (fault) => link.setFault(fault),
     clearFaults: () => link.clearFaults(),
@@ -109,7 +79,7 @@ async function subject(driver: AnyDriver, settings: object): Promise<VirtualSubj
   }
 }
 
-async function onTampered(driver: Driver, settings: object) {
+async function onTampered(driver: LineDriver, settings: object) {
   const { driver: same, hand } = tampered(driver)
   return { ...(await onSimulator(same, settings)), hand }
 }

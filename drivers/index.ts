@@ -1,6 +1,6 @@
 // The catalogue of drivers by their names in a configuration. Each driver is loaded when it is first used.
 
-import type { AnyDriver, Driver, PinsDriver } from './driver.ts'
+import type { AnyDriver, Driver, PinsDriver, TcpDriver } from './driver.ts'
 
 export const drivers = {
   bioshake: async () => (await import('./bioshake/driver.ts')).driver as Driver,
@@ -18,7 +18,7 @@ export const drivers = {
   gpio_shaker: async () => (await import('./gpio_shaker/driver.ts')).driver as PinsDriver,
   gpio_sealer: async () => (await import('./gpio_sealer/driver.ts')).driver as PinsDriver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,
-  precise_flex: async () => (await import('./precise_flex/driver.ts')).driver as Driver,
+  precise_flex: async () => (await import('./precise_flex/driver.ts')).driver as TcpDriver,
 } satisfies Record<string, () => Promise<AnyDriver>>
 
 export type DriverName = keyof typeof drivers

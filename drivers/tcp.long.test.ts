@@ -9,14 +9,15 @@ import { WireLog } from '../src/devices/wire_log.ts'
 import { scaled, sleep } from '../src/kit/clock.ts'
 import { silent } from '../src/kit/log.ts'
 import { type Box, type BoxFault, openBox } from '../src/testing/drivers/box.ts'
-import { halted, paramsOf, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
+import { halted, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
 import { operationOf, paceOf } from '../src/testing/drivers/real_lines.ts'
+import { goesOn, namesOn, paramsOf, preparing } from '../src/testing/drivers/trials.ts'
 import { calm, stallFreeClock } from '../src/testing/drivers.ts'
-import { type Driver, isOnPins } from './driver.ts'
+import { networkLine } from './attach.ts'
+import { isOnPins, type LineDriver } from './driver.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
 import { isLineFault, passThrough } from './transports/faults.ts'
 import type { Fault } from './transports/simulated_line.ts'
-import { tcpLine } from './transports/tcp_line.ts'
 
 /** The service's own time goes so fast, so that its looks come soon. */
 const serviceScale = 10
@@ -27,20 +28,25 @@ t.jobs = 16
 for (const name of driverNames) {
   const driver = await drivers[name]()
   if (isOnPins(driver) || driver.changes_speed) continue
-  const names = [operationOf[driver.type]]
-  const behind = (t: Test) => () => behindBox(t, driver, paceOf(name))
+  const names = [operationOf(driver)]
+  const behind = (t: Test) => () => behindBox(t, driver, paceOf(driver))
   test(`${name} works behind a box on the network`, { buffered: true }, (t) => undisturbed(t, behind(t)))
   test(`${name} is halted behind a box`, { buffered: true }, (t) => halted(t, behind(t), { names, watch_ms: 5000 }))
   test(`${name} fails when its box is switched off, and works again after it`, { buffered: true }, (t) =>
     unplugged(t, behind(t), { names }),
   )
   test(`${name} works behind a box that takes its time`, { buffered: true }, (t) => worksSlowly(t, behind(t)))
-  // A move of an arm ends by itself.
-  if (driver.type === 'transporter') continue
+  // What an arm moves, and what only reads, ends by itself.
+  if (!goesOn(operationOf(driver))) continue
   for (const fault of ['half_open', 'refuse'] as const)
     test(`${name} hears the halt that it did not hear when its box is there again after ${fault}`, { buffered: true }, (t) =>
       hearsHalt(t, { name, driver, fault }),
     )
+}
+
+/** Returns 1 for a serial box, which passes all bytes on to all clients, else the connections of the instrument. */
+function connectionsOf({ tcp }: LineDriver): number {
+  return 1 + (tcp?.further?.length ?? 0)
 }
 
 async function worksSlowly(t: Test, make: () => Promise<Behind>): Promise<void> {
@@ -57,13 +63,17 @@ async function worksSlowly(t: Test, make: () => Promise<Behind>): Promise<void> 
 
 type Behind = Subject & { box: Box }
 
-async function behindBox(t: Test, driver: Driver, time_scale: number): Promise<Behind> {
+async function behindBox(t: Test, driver: LineDriver, time_scale: number): Promise<Behind> {
   const settings = v.parse(driver.settings, {})
   const clock = scaled(realClock, time_scale)
   const faults = new Set<Fault>()
-  const box = await openBox((bytes) => simulator.receive(bytes))
-  const simulator = driver.simulate({ clock, settings, send: (bytes) => passThrough(faults, bytes, realClock, (its) => box.send(its)) })
-  const line = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock: realClock })
+  const box = await openBox((bytes, connection) => simulator.receive(bytes, connection), connectionsOf(driver))
+  const simulator = driver.simulate({
+    clock,
+    settings,
+    send: (bytes, connection) => passThrough(faults, bytes, realClock, (its) => box.send(its, connection)),
+  })
+  const line = networkLine(driver, { host: '127.0.0.1', port: box.port, clock: realClock })
   const written: string[] = []
   line.onWire((direction, bytes) => {
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
@@ -116,18 +126,20 @@ async function behindBox(t: Test, driver: Driver, time_scale: number): Promise<B
   }
 }
 
-type Case = { name: DriverName; driver: Driver; fault: BoxFault }
+type Case = { name: DriverName; driver: LineDriver; fault: BoxFault }
 
 /** Someone presses stop while the box is away; the operation is one that goes on until it is stopped. */
 async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> {
   const settings = v.parse(driver.settings, {})
   const clock = scaled(realClock, serviceScale)
-  const box = await openBox((bytes) => simulator.receive(bytes))
-  const simulator = driver.simulate({ clock, settings, send: (bytes) => box.send(bytes) })
-  const link = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock })
+  const box = await openBox((bytes, connection) => simulator.receive(bytes, connection), connectionsOf(driver))
+  const simulator = driver.simulate({ clock, settings, send: (bytes, connection) => box.send(bytes, connection) })
+  const link = networkLine(driver, { host: '127.0.0.1', port: box.port, clock })
   const device = driver.open({ line: link, clock, settings })
   const profile = driver.profile(settings)
-  const going = (['shake', 'set_temperature', 'peel'] as const).find((one) => device[one])!
+  const names = namesOn(device).filter(goesOn)
+  // A run that only the stop ends, or heat; else the longest that there is.
+  const going = names.find((one) => one === 'shake' || one === 'set_temperature') ?? operationOf(driver)
   const driven = { device, link, profile, wire: new WireLog() }
   const about = { device_id: 'd', type: driver.type, name, driver: name, simulated: false, time_scale: 1, bounds: {}, identity: {} }
   const around = { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...noStores }
@@ -146,8 +158,10 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   await until('it is connected', () => link.state === 'open' && instrument.state === 'not_initialized')
   // On a machine that has much else to do, an answer may come later than the driver waits for it.
   while (instrument.state !== 'ready') await instrument.perform('initialize', {}).catch(() => sleep(clock, 1000))
-  for (const first of ['lock_plate', 'close'] as const) if (device[first]) await instrument.perform(first, {})
-  const params = { ...paramsOf(going, profile), ...(going === 'shake' && { duration: 3600 }) }
+  for (const first of preparing(going, (one) => device[one] !== undefined)) await instrument.perform(first, paramsOf(first, profile))
+  const { duration } = profile.limits
+  const asked = paramsOf(going, profile)
+  const params = { ...asked, ...('duration' in asked && { duration: Math.min(3600, duration!.max) }) }
   const done = instrument.perform(going, params).catch((error) => error)
   await until('it moves or heats', () => simulator.world.moving || simulator.world.heating)
   if (going === 'set_temperature') await done

@@ -57,7 +57,7 @@ function deviceOf(driver: AnyDriver): Device {
   const clock = new VirtualClock()
   const settings = v.parse(driver.settings, {})
   if (!isOnPins(driver)) {
-    const line = simulatedLine({ simulate: driver.simulate, settings, serial: driver.serial, clock, wire: clock })
+    const line = simulatedLine({ ...driver, settings, clock, wire: clock })
     return driver.open({ line, clock, settings })
   }
   const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire: clock })

@@ -23,6 +23,8 @@ export const driver: Driver<Settings> = {
   settings: Settings,
   // The baud rate after a cold start, so that a stop reaches a rotor that still spins from an earlier session.
   serial: { baud: words.runningBaud },
+  // Two modules get the same address if the first answers later than 200 ms, which are 40 ms of real time at this pace.
+  trial: { pace: 5 },
   changes_speed: true,
   profile,
   open: (at) => new VSpin(at),

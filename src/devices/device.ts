@@ -42,7 +42,12 @@ export type Profile = {
   lowest_set_point?: number
   /** The operations that `end` ends before their time; none by default. */
   ends_early?: readonly Performable[]
+  /** Seconds besides the requested duration after which an operation is given up, where this model may take longer than the table of operations allows. */
+  margin_seconds?: Margins
 }
+
+/** Keyed by name of operation. Shorter times than those of the table have no effect. */
+export type Margins = { readonly [Name in Performable]?: number }
 
 /** A profile with operations that the table may not have. */
 export type AnyProfile = Omit<Profile, 'ends_early'> & { ends_early?: readonly string[] }

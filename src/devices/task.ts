@@ -1,10 +1,10 @@
 // The facts about an operation before it begins: its usual duration, its deadline, and what it leaves on.
 
 import type { OwnOperation } from './description.ts'
-import type { Typical } from './device.ts'
+import type { Margins, Typical } from './device.ts'
 import type { Held } from './hold.ts'
 import { type Leaves, rowOf, type TaskName, tasks } from './operations.ts'
-import { usualSeconds } from './usual_time.ts'
+import { marginSeconds, usualSeconds } from './usual_time.ts'
 
 export type Task = {
   /** The seconds that its parameters ask for. */
@@ -24,10 +24,10 @@ export type Task = {
   done(params: Record<string, unknown>): string
 }
 
-type Known = { params: Record<string, unknown>; own: OwnOperation | undefined; typical: Typical | undefined }
+type Known = { params: Record<string, unknown>; own: OwnOperation | undefined; typical: Typical | undefined; margins?: Margins | undefined }
 
 /** `own` is the device's own description of the operation, if it has one. */
-export function taskOf(name: string, { params, own, typical }: Known): Task {
+export function taskOf(name: string, { params, own, typical, margins }: Known): Task {
   const { temperature } = params
   const heats_to = typeof temperature === 'number' ? temperature : null
   if (own) {
@@ -37,12 +37,12 @@ export function taskOf(name: string, { params, own, typical }: Known): Task {
     const time = { asked_s: own.seconds(params), usual_s: 0, margin_s }
     return { ...time, leaves_on: leaves, heats_to, held: undefined, goes_to: undefined, done: () => `${name} is done` }
   }
-  const { margin_seconds, done } = tasks[name as TaskName]
+  const { done } = tasks[name as TaskName]
   const row = rowOf(name)
   return {
     asked_s: typeof params.duration === 'number' ? params.duration : 0,
     usual_s: usualSeconds(name as TaskName, typical),
-    margin_s: margin_seconds,
+    margin_s: marginSeconds(name as TaskName, margins),
     leaves_on: row?.leaves_on?.(params as never),
     heats_to,
     held: row?.held,

@@ -6,20 +6,12 @@ import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
 import type { Limit } from '../devices/device.ts'
 import { operations, type Performable } from '../devices/operations.ts'
-import { calm, onSimulator } from '../testing/drivers.ts'
+import { paramsOf, preparing, stepped } from '../testing/drivers/trials.ts'
+import { calm, onPins, onSimulator } from '../testing/drivers.ts'
 import { openTestBench } from '../testing/http.ts'
 
-/** What has to be done before an operation, so that it may be done. */
-const before: Partial<Record<Performable, Performable[]>> = {
-  shake: ['lock_plate', 'close'],
-  centrifuge: ['close'],
-  seal: ['close'],
-}
 /** How long an operation has run when somebody asks for another. */
 const moments_ms = [0, 100, 1000, 5000]
-
-/** The one speaks by itself, the other cannot be asked before it is initialized. */
-const silent = new Set<DriverName>(['a4s', 'vspin'])
 
 type Bounds = Record<string, { min: number; max: number }>
 
@@ -43,11 +35,11 @@ async function bench(t: Test, { narrow = false } = {}) {
       const { frames } = instrument.wire()
       return frames.filter(({ direction }) => direction === 'to_device').map(({ hex, text }) => ({ hex, text }))
     }
-    const perform = (operation: Performable, params = paramsOf(operation, instrument.capabilities().limits)) =>
+    const perform = (operation: Performable, params = paramsOf(operation, instrument.capabilities())) =>
       instrument.perform(operation, params)
     const prepare = async (operation: Performable) => {
       if (operation !== 'initialize')
-        for (const first of before[operation] ?? []) if (names.includes(first)) await clock.run(perform(first))
+        for (const first of preparing(operation, (one) => names.includes(one))) await clock.run(perform(first))
     }
     return { instrument, names, said, perform, prepare, run: <T>(promise: Promise<T>) => clock.run(promise) }
   }
@@ -59,7 +51,7 @@ test('at start every device is only asked: what was said does nothing with an in
   for (const name of driverNames) {
     const { instrument, said } = on(name)
     t.match(instrument.info(), { state: 'not_initialized', is_initialized: false }, name)
-    t.equal(said().length > 0, !silent.has(name), `${name} was asked, if it can be`)
+    t.equal(said().length > 0, await isAsked(name), `${name} was asked, if it can be`)
     const frames = [...new Map(said().map((frame) => [frame.hex, frame])).values()]
     if (isOnPins(await drivers[name]())) for (const { text } of frames) t.match(text, /^(read |\w+ (= 0|is [01])$)/, name)
     else for (const { hex, text } of frames) t.ok(await doesNothing(name, Buffer.from(hex, 'hex')), `${name}: ${text}`)
@@ -90,7 +82,7 @@ test('what is outside the range of a configuration never reaches the wire', asyn
     for (const operation of names) {
       await prepare(operation)
       const { limits } = instrument.capabilities()
-      const good = paramsOf(operation, limits)
+      const good = paramsOf(operation, { limits })
       const frames = said()
       for (const [param, limit] of Object.entries(limits).filter(([param]) => param in good)) {
         const model = await modelLimit(name, param)
@@ -153,16 +145,13 @@ async function doesNothing(name: DriverName, bytes: Uint8Array): Promise<boolean
   return same
 }
 
-/** In the middle of what a device takes, but for a duration, which is short. */
-function paramsOf(operation: Performable, limits: Record<string, Limit>): Record<string, unknown> {
-  const params = Object.keys(operations[operation].params.entries)
-  return Object.fromEntries(
-    params.flatMap((param) => {
-      const limit = limits[param]
-      if (!limit) return []
-      return [[param, stepped(limit, param === 'duration' ? Math.min(limit.min + 4, limit.max) : (limit.min + limit.max) / 2)]]
-    }),
-  )
+/** Whether the driver asks an instrument that is not initialized anything: some speak by themselves, some cannot be asked. */
+async function isAsked(name: DriverName): Promise<boolean> {
+  const driver = await drivers[name]()
+  const { device, written, run } = isOnPins(driver) ? await onPins(driver) : await onSimulator(driver)
+  await run(device.identify())
+  await run(device.check())
+  return written.length > 0
 }
 
 async function modelLimit(name: DriverName, param: string): Promise<Limit> {
@@ -189,8 +178,4 @@ function outside(bound: Limit, model: Limit): number[] {
   const step = bound.step ?? 1
   const finer = bound.step ? [bound.min + bound.step / 2] : []
   return [bound.min - step, bound.max + step, model.min, model.max, -1, 1e9, -1e9, Number.POSITIVE_INFINITY, Number.NaN, ...finer]
-}
-
-function stepped({ min, step }: Limit, wanted: number): number {
-  return step ? Number((min + Math.round((wanted - min) / step) * step).toFixed(6)) : wanted
 }

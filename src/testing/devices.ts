@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap'
 import * as v from 'valibot'
-import { type Driver, isOnPins, type PinsDriver } from '../../drivers/driver.ts'
+import { isOnPins, type LineDriver, type PinsDriver } from '../../drivers/driver.ts'
 import { simulatedBoard } from '../../drivers/transports/simulated_board.ts'
 import { simulatedLine } from '../../drivers/transports/simulated_line.ts'
 import type { Identity } from '../devices/device.ts'
@@ -25,7 +25,7 @@ type Options = {
 /** Opens the device `d`, without its checks: `start` begins them. `written` is all that the host wrote. */
 export async function oneDevice<Settings>(
   t: Test,
-  driver: Driver<Settings> | PinsDriver<Settings>,
+  driver: LineDriver<Settings> | PinsDriver<Settings>,
   { settings = {}, identity = {}, wasOn = false, on_restart = 'halt' }: Options = {},
 ) {
   const clock = new VirtualClock()
@@ -54,7 +54,11 @@ export async function oneDevice<Settings>(
 type Choice = Required<Pick<Options, 'settings' | 'identity' | 'on_restart'>>
 
 /** Makes the device `d` on its own simulator. */
-function made<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, { settings, identity, on_restart }: Choice, clock: VirtualClock) {
+function made<Settings>(
+  driver: LineDriver<Settings> | PinsDriver<Settings>,
+  { settings, identity, on_restart }: Choice,
+  clock: VirtualClock,
+) {
   const { link, device, profile } = put(driver, v.parse(driver.settings, settings), clock)
   const wire = new WireLog()
   const written: string[] = []
@@ -86,11 +90,11 @@ function journalOf(operations: Map<string, string>): RunStore {
   }
 }
 
-function put<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, settings: Settings, clock: VirtualClock) {
+function put<Settings>(driver: LineDriver<Settings> | PinsDriver<Settings>, settings: Settings, clock: VirtualClock) {
   if (isOnPins(driver)) {
     const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire: clock })
     return { link: board, device: driver.open({ board, clock, settings }), profile: driver.profile(settings) }
   }
-  const line = simulatedLine({ simulate: driver.simulate, settings, serial: driver.serial, clock, wire: clock })
+  const line = simulatedLine({ ...driver, settings, clock, wire: clock })
   return { link: line, device: driver.open({ line, clock, settings }), profile: driver.profile(settings) }
 }

@@ -11,9 +11,9 @@ const { warn } = finder('boxes')
 export async function boxes(patient: Patient): Promise<Finding[]> {
   return realDevices(patient).flatMap(({ device_id, transport, driven_by }) => {
     if (transport.kind !== 'tcp' || isOnPins(driven_by)) return []
-    const what = driven_by.speaks_tcp ? 'instrument' : 'box'
+    const what = driven_by.serial ? 'box' : 'instrument'
     const open = `${device_id}: its line to ${transport.host}:${transport.port} is unencrypted and has no key: who reaches the ${what} can move the instrument`
-    const settings = driven_by.speaks_tcp ? '' : `; ${boxWords(transport, driven_by.serial)}`
+    const settings = driven_by.serial ? `; ${boxWords(transport, driven_by.serial)}` : ''
     const fix = `keep the ${what} in a network of its own, or let this computer alone through to it${settings}`
     return isThisComputer(transport.host) ? [] : [warn(open, fix)]
   })

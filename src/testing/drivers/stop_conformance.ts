@@ -1,10 +1,12 @@
 // Checks, in virtual time, that a driver confirms a halt only on evidence. An echo, an earlier answer, or a missing port is no evidence.
 
 import type { Test } from 'tap'
+import { operations } from '../../devices/operations.ts'
 import { LabError } from '../../errors.ts'
 import {
   comesToRest,
   end,
+  haltsNothing,
   longer,
   type Name,
   namesOf,
@@ -24,12 +26,10 @@ const held_ms = [0, 700, 3000]
 const apart_ms = 50
 /** After this time an operation has begun to move, and a heater is on. */
 const into_ms = 5000
-/** Operations that an instrument continues until it is stopped. */
-const goings: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'set_temperature'])
 
 export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<void> {
   const names = await namesOf(make)
-  if (!(await make()).hand) return
+  if (!(await make()).hand || (await haltsNothing(make))) return
 
   await t.test('an echo of what it says confirms no halt', async (t) => {
     for (const name of [undefined, ...names]) await echoes(t, make, name)
@@ -44,7 +44,7 @@ export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<vo
   })
 
   await t.test('a halt is confirmed only when nothing is driven or heated, whichever of its frames is lost', async (t) => {
-    for (const name of names) if (goings.has(name)) await losesFrames(t, make, name)
+    for (const name of names) if ('leaves_on' in operations[name]) await losesFrames(t, make, name)
   })
 }
 
