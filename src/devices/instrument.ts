@@ -7,7 +7,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Attach, Device, Gripper, Margins, Typical } from './device.ts'
+import type { AnyProfile, Attach, Device, Gripper, Typical } from './device.ts'
 import { drive } from './drive.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
@@ -96,10 +96,6 @@ export class Instrument {
     return this.#configured.driven?.typical
   }
 
-  get margins(): Margins | undefined {
-    return this.#configured.driven?.profile.margin_seconds
-  }
-
   /** The state, derived from the facts and never set. */
   get state(): DeviceState {
     const { latch, isConnected, isInitialized } = this.condition
@@ -144,8 +140,7 @@ export class Instrument {
     const { model, features, ends_early = [] }: AnyProfile = driven?.profile ?? { model: 'external', limits: {}, features: {} }
     return capabilities({ device_id, type, driver, model, simulated, ...this.#limits.shown, features }, this.abilities.names, {
       ends_early,
-      typical: this.typical,
-      margins: this.margins,
+      ...{ typical: this.typical, margins: this.abilities.margins },
       own: this.abilities.own,
       readings: this.abilities.ownReadings,
       choices: this.abilities.choices,

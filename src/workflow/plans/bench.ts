@@ -63,8 +63,8 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 }
 
 function benchDevice(instrument: Instrument): BenchDevice {
-  const { device_id, driven, simulated, margins } = instrument
-  const { names, own, isUndescribed, knowsPositions, unfit } = instrument.abilities
+  const { device_id, driven, simulated } = instrument
+  const { names, margins, own, isUndescribed, knowsPositions, unfit } = instrument.abilities
   const { type, limits } = instrument.capabilities()
   return { device_id, type, driven, simulated, limits, margins, operations: names, own, isUndescribed, knowsPositions, unfit }
 }
