@@ -15,6 +15,7 @@ export const drivers = {
   ultraseal: async () => (await import('./alps/driver.ts')).ultraseal as Driver,
   xpeel: async () => (await import('./xpeel/driver.ts')).driver as Driver,
   vspin: async () => (await import('./vspin/driver.ts')).driver as Driver,
+  microspin: async () => (await import('./microspin/driver.ts')).driver as TcpDriver,
   gpio_shaker: async () => (await import('./gpio_shaker/driver.ts')).driver as PinsDriver,
   gpio_sealer: async () => (await import('./gpio_sealer/driver.ts')).driver as PinsDriver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,

@@ -59,3 +59,10 @@ export function joined(first: LosableLine, further: Readonly<Record<string, Losa
     ...(first.advice !== undefined && { advice: first.advice }),
   }
 }
+
+/** Returns the further connection of that name. Throws if the line has none, which is a mistake in the program. */
+export function furtherOf(line: Pick<Line, 'further'>, name: string): Line {
+  const found = line.further?.[name]
+  if (!found) throw new Error(`the line has no further connection ${name}`)
+  return found
+}

@@ -81,7 +81,8 @@ export async function conformanceOnTheWire(t: Test, make: MakeVirtual): Promise<
     for (const name of names) {
       const subject = await readyFor(make, name)
       subject.hand?.change(twice)
-      const outcome = await settled(subject, perform(subject, name), 300_000)
+      const within_ms = (await timed(make, name)) + margin_ms(name, subject)
+      const outcome = await settled(subject, perform(subject, name), within_ms)
       t.ok(outcome && 'value' in outcome, `${name} is done`, { outcome })
       for (const query of queries) {
         subject.hand?.leave()
