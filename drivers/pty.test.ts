@@ -31,6 +31,9 @@ trials.sort((one, other) => takes_s(other) - takes_s(one))
 const realClock = stallFreeClock()
 /** All at once: they mostly wait. */
 t.jobs = 16
+/** Without `tap run`, a test has 30 s. A VSpin needs as long on a quiet machine, because its pauses between frames are in real time. */
+const patience = { timeout: 1_200_000 }
+t.setTimeout(patience.timeout)
 
 for (const trial of trials) {
   const names = [operationOf(trial.driver)]
@@ -79,7 +82,7 @@ test('inheco_incubator_shaker is halted on a real serial port whose answers take
 })
 
 function onPort({ name, driver, time_scale }: Trial, does: string, tried: (t: Test, make: () => Promise<OnPort>) => Promise<void>): void {
-  test(`${name} ${does}`, { buffered: true }, async (t) => {
+  test(`${name} ${does}`, { buffered: true, ...patience }, async (t) => {
     const folder = t.testdir()
     let ports = 0
     await tried(t, () => plugged(t, driver, { link: `${folder}/port-${++ports}`, time_scale }))

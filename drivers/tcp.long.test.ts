@@ -24,22 +24,23 @@ const serviceScale = 10
 const realClock = stallFreeClock()
 /** All at once: they mostly wait. */
 t.jobs = 16
+/** Without `tap run`, a test has 30 s, which a busy machine uses up. */
+const buffered = { buffered: true, timeout: 1_200_000 }
+t.setTimeout(buffered.timeout)
 
 for (const name of driverNames) {
   const driver = await drivers[name]()
   if (isOnPins(driver) || driver.changes_speed) continue
   const names = [operationOf(driver)]
   const behind = (t: Test) => () => behindBox(t, driver, paceOf(driver))
-  test(`${name} works behind a box on the network`, { buffered: true }, (t) => undisturbed(t, behind(t)))
-  test(`${name} is halted behind a box`, { buffered: true }, (t) => halted(t, behind(t), { names, watch_ms: 5000 }))
-  test(`${name} fails when its box is switched off, and works again after it`, { buffered: true }, (t) =>
-    unplugged(t, behind(t), { names }),
-  )
-  test(`${name} works behind a box that takes its time`, { buffered: true }, (t) => worksSlowly(t, behind(t)))
+  test(`${name} works behind a box on the network`, buffered, (t) => undisturbed(t, behind(t)))
+  test(`${name} is halted behind a box`, buffered, (t) => halted(t, behind(t), { names, watch_ms: 5000 }))
+  test(`${name} fails when its box is switched off, and works again after it`, buffered, (t) => unplugged(t, behind(t), { names }))
+  test(`${name} works behind a box that takes its time`, buffered, (t) => worksSlowly(t, behind(t)))
   // What an arm moves, and what only reads, ends by itself.
   if (!goesOn(operationOf(driver))) continue
   for (const fault of ['half_open', 'refuse'] as const)
-    test(`${name} hears the halt that it did not hear when its box is there again after ${fault}`, { buffered: true }, (t) =>
+    test(`${name} hears the halt that it did not hear when its box is there again after ${fault}`, buffered, (t) =>
       hearsHalt(t, { name, driver, fault }),
     )
 }

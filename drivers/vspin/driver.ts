@@ -23,7 +23,7 @@ export const driver: Driver<Settings> = {
   settings: Settings,
   // The baud rate after a cold start, so that a stop reaches a rotor that still spins from an earlier session.
   serial: { baud: words.runningBaud },
-  // Two modules get the same address if the first answers later than 200 ms, which are 40 ms of real time at this pace.
+  // The driver looks at the rotor about every 110 ms of real time, however fast the instrument is.
   trial: { pace: 5 },
   changes_speed: true,
   profile,
