@@ -7,10 +7,9 @@ import { conformanceOfHalts } from '../src/testing/drivers/halt_conformance.ts'
 import { conformanceOfHeat } from '../src/testing/drivers/heat_conformance.ts'
 import { conformanceOfIdling, conformanceOfRestarts } from '../src/testing/drivers/idle_conformance.ts'
 import { conformanceOfStops } from '../src/testing/drivers/stop_conformance.ts'
-import { tampered } from '../src/testing/drivers/tampered.ts'
-import { conformanceOnTheWire, type VirtualSubject } from '../src/testing/drivers/wire_conformance.ts'
-import { onPins, onSimulator } from '../src/testing/drivers.ts'
-import { type AnyDriver, isOnPins, type LineDriver } from './driver.ts'
+import { type Timed, virtualSubject } from '../src/testing/drivers/virtual_subject.ts'
+import { conformanceOnTheWire } from '../src/testing/drivers/wire_conformance.ts'
+import type { AnyDriver } from './driver.ts'
 import { driverNames, drivers } from './index.ts'
 import { reports } from './reported.ts'
 
@@ -21,7 +20,7 @@ for (const name of driverNames) {
   const driver: AnyDriver = await drivers[name]()
   for (const settings of settingsOf(driver)) {
     test(`${name} ${JSON.stringify(settings)} keeps what every driver promises`, async (t) => {
-      const make = () => subject(driver, settings)
+      const make = () => virtualSubject(driver, settings)
       await conformance(t, make)
       await conformanceInVirtualTime(t, make)
       await conformanceOnTheWire(t, make)
@@ -52,39 +51,7 @@ function settingsOf({ trial }: AnyDriver): readonly object[] {
   return [{}, ...(trial?.variants ?? [])]
 }
 
-async function subject(driver: AnyDriver, settings: object): Promise<VirtualSubject & { timers(): number }> {
-  const { hand, ...bench } = isOnPins(driver)
-    ? { ...(await onPins(driver, settings)), hand: undefined }
-    : await onTampered(driver, settings)
-  const { device, clock, written, run } = bench
-  const link = 'line' in bench ? bench.line : bench.board
-  const profile = driver.profile(v.parse(driver.settings, settings))
-  return {
-    device,
-    profile,
-    simulator: link.simulator,
-    hangsOn: 'line' in bench ? 'line' : 'board',
-    link,
-    written,
-    ...('line' in bench && { write: (bytes: Uint8Array) => bench.line.write(bytes) }),
-    ...(hand && { hand }),
-    showsRestart: driver.trial?.shows_restart ?? true,
-    onWire: (watch) => link.onWire(watch),
-    setFault: (fault) => link.setFault(fault),
-    clearFaults: () => link.clearFaults(),
-    run,
-    pass: (ms) => clock.advance(ms),
-    now: () => clock.now(),
-    timers: () => clock.timers,
-  }
-}
-
-async function onTampered(driver: LineDriver, settings: object) {
-  const { driver: same, hand } = tampered(driver)
-  return { ...(await onSimulator(same, settings)), hand }
-}
-
-async function leavesNoTimer(t: Test, make: () => Promise<VirtualSubject & { timers(): number }>): Promise<void> {
+async function leavesNoTimer(t: Test, make: () => Promise<Timed>): Promise<void> {
   for (const moment of [0, 1000, 120_000]) {
     await t.test(`switched off ${moment / 1000} s after it began to initialize, it leaves no timer`, async (t) => {
       const { device, simulator, pass, timers } = await make()

@@ -105,3 +105,13 @@ test('a gentle brake has a longer deadline', (t) => {
   t.same([margin(50), margin(39), margin(19)], [300, 900, 1800])
   t.end()
 })
+
+test('what is no answer is told with the address, not with a baud rate', async (t) => {
+  const { device, line, run: until, hand } = await bench()
+  hand.change((_bytes, send) => send(Buffer.from('SSH-2.0\r\n')))
+  await t.rejects(until(device.check()), {
+    code: 'no_reply',
+    message: /it speaks, but not as this driver expects; see that its address and the driver/,
+  })
+  line.simulator.powerOff()
+})

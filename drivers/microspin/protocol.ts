@@ -15,7 +15,7 @@ export const signature = /ACK! \S.* \d+\r\n/
 export const version = 'version'
 /** Asks whether it has a home position; it is answered also while the rotor turns. */
 export const homedStatus = 'hss'
-/** It is answered only when the rotor stands. */
+/** Asks for the positions; it is answered only when the rotor stands. */
 export const status = 'status'
 export const home = 'home'
 export const abort = 'abort'

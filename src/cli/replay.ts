@@ -60,7 +60,7 @@ export const commands = [replay]
 async function lineDriver(name: string | undefined): Promise<LineDriver> {
   const driver = await driverNamed(name, 'usage')
   const { isOnPins } = await import('../../drivers/driver.ts')
-  if (isOnPins(driver)) throw new CliError('usage', `${name} is not on a line; there is nothing to replay`)
+  if (isOnPins(driver)) throw new CliError('usage', `${name} is not on a serial line; there is nothing to replay`)
   if (driver.tcp?.further)
     throw new CliError('usage', `${name} speaks over several connections, which a wire log does not tell apart; it cannot be replayed`)
   return driver
