@@ -119,8 +119,7 @@ class SerialLine extends RealLine<SerialPort> {
    * until the port is closed (serialport/bindings-cpp #162).
    */
   #watch(port: SerialPort, identity: string): void {
-    // All ports look in the same turns of the event loop, so that an idle service wakes up once for all of them.
-    this.#stopWatching = this.clock.after(watch_ms - (this.clock.now() % watch_ms), () => {
+    this.#stopWatching = this.clock.after(watch_ms, () => {
       const there = identityAt(this.#path, identity)
       if (!this.isUsed(port)) return
       if (there === identity) this.#watch(port, identity)

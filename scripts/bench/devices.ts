@@ -1,4 +1,4 @@
-// What further devices cost a service that does nothing: CPU time when idle, memory, and CPU time at its start. A third of the devices is on the network, half of them
+// Measures the cost of further devices to an idle service: CPU time when idle, memory, and CPU time at its start. A third of the devices is on the network, half of them
 // behind serial boxes; the others are on serial ports.
 
 import { type ChildProcess, spawn } from 'node:child_process'
