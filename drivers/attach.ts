@@ -2,10 +2,10 @@
 
 import type { Device, Link } from '../src/devices/device.ts'
 import type { Clock } from '../src/kit/clock.ts'
-import { type AnyDriver, isOnPins, type LineDriver } from './driver.ts'
+import { type AnyDriver, isOnPins, serialOf } from './driver.ts'
 import { board, type Hardware } from './transports/board.ts'
 import { joined } from './transports/joined_lines.ts'
-import type { Line, OnWire, SerialSettings } from './transports/line.ts'
+import type { Line, OnWire, SerialSettings, TcpSettings } from './transports/line.ts'
 import { serialPort } from './transports/serial_port.ts'
 import { simulatedBoard } from './transports/simulated_board.ts'
 import { simulatedLine } from './transports/simulated_line.ts'
@@ -29,13 +29,15 @@ export function attached(
     return { device: driver.open({ board: link, clock, settings }), link }
   }
   if (transport.kind === 'pins') throw new Error('a driver on a line was given pins')
-  const link = transport.kind === 'tcp' ? networkLine(driver, transport) : serialPort({ ...transport, serial: serialOf(driver) })
+  const serial = serialOf(driver, settings)
+  const link =
+    transport.kind === 'tcp' ? networkLine({ ...driver, serial }, transport) : serialPort({ ...transport, serial: onPort(serial) })
   return { device: driver.open({ line: link, clock, settings }), link }
 }
 
 /** Makes the line of a driver on the network: all connections to the instrument itself, or the one to its serial box. */
 export function networkLine(
-  { serial, tcp }: Pick<LineDriver, 'serial' | 'tcp'>,
+  { serial, tcp }: { serial?: SerialSettings | undefined; tcp?: TcpSettings | undefined },
   place: { host: string; port: number; clock?: Clock },
 ): Line {
   if (!tcp) return tcpLine({ ...place, serial })
@@ -46,7 +48,7 @@ export function networkLine(
 }
 
 /** Returns the settings of the port. Throws for an instrument that has none: the configuration was checked. */
-export function serialOf({ serial }: Pick<LineDriver, 'serial'>): SerialSettings {
+function onPort(serial: SerialSettings | undefined): SerialSettings {
   if (serial === undefined) throw new Error('a driver of an instrument on the network was given a serial port')
   return serial
 }
@@ -60,6 +62,6 @@ export function simulated(
     const link = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire })
     return { device: driver.open({ board: link, clock, settings }), link, breakable: link }
   }
-  const link = simulatedLine({ ...driver, settings, clock, wire })
+  const link = simulatedLine({ ...driver, serial: serialOf(driver, settings), settings, clock, wire })
   return { device: driver.open({ line: link, clock, settings }), link, breakable: link }
 }

@@ -73,6 +73,8 @@ interface OnLine<Settings> extends Common<Settings> {
 /** The driver of an instrument on a serial line. */
 export interface Driver<Settings = unknown> extends OnLine<Settings> {
   readonly serial: SerialSettings
+  /** Returns the settings of the port where they depend on the settings of the driver; absent where they are always `serial`. */
+  serialOf?(settings: Settings): SerialSettings
   readonly tcp?: undefined
 }
 
@@ -80,6 +82,7 @@ export interface Driver<Settings = unknown> extends OnLine<Settings> {
 export interface TcpDriver<Settings = unknown> extends OnLine<Settings> {
   readonly tcp: TcpSettings
   readonly serial?: undefined
+  readonly serialOf?: undefined
 }
 
 export type LineDriver<Settings = unknown> = Driver<Settings> | TcpDriver<Settings>
@@ -98,6 +101,13 @@ export interface PinsDriver<Settings = unknown> extends Common<Settings> {
 }
 
 export type AnyDriver = LineDriver | PinsDriver
+
+/** Returns the settings of the port for an instrument with these settings; undefined for an instrument that is on the network itself. */
+export function serialOf<Settings>(driver: Driver<Settings>, settings: Settings): SerialSettings
+export function serialOf<Settings>(driver: LineDriver<Settings>, settings: Settings): SerialSettings | undefined
+export function serialOf<Settings>(driver: LineDriver<Settings>, settings: Settings): SerialSettings | undefined {
+  return driver.serialOf?.(settings) ?? driver.serial
+}
 
 export function isOnPins<Settings>(driver: LineDriver<Settings> | PinsDriver<Settings>): driver is PinsDriver<Settings> {
   return 'plan' in driver

@@ -1,4 +1,4 @@
-// Watches whether an instrument heats to its set point: compares each reading with the previous one and the set point.
+// Watches whether an instrument heats, or cools, to its set point: compares each reading with the previous one and the set point.
 
 import { isRefusal } from '../src/devices/failure.ts'
 import { LabError } from '../src/errors.ts'
@@ -14,6 +14,8 @@ export type Warming = {
   gain: number
   within_s: number
   below: number
+  /** The fall that is required within `within_s` while the plate is more than `above` too warm. Absent for an instrument that only heats. */
+  cooling?: { loss: number; within_s: number; above: number }
 }
 
 /** The range of plausible readings in °C. */
@@ -25,7 +27,9 @@ export function believed(temperature: number): number {
   throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
 }
 
-type Heating = { target: number; ceiling: number; mark: { temperature: number; at: number } }
+type Mark = { temperature: number; at: number }
+/** `mark` is the last reading that was warm enough, `cold` the last one that was cold enough. */
+type Heating = { target: number; ceiling: number; mark: Mark; cold: Mark }
 
 export class HeatWatch {
   readonly #clock: Clock
@@ -46,7 +50,8 @@ export class HeatWatch {
   begin(target: number, reading: number): () => void {
     const before = this.#heating
     const ceiling = Math.max(target, reading) + this.#warming.overshoot
-    this.#heating = { target, ceiling, mark: { temperature: reading, at: this.#clock.now() } }
+    const mark = { temperature: reading, at: this.#clock.now() }
+    this.#heating = { target, ceiling, mark, cold: mark }
     return () => {
       this.#heating = before
     }
@@ -108,8 +113,23 @@ export class HeatWatch {
     const now = this.#clock.now()
     const warm = temperature > target - below || temperature >= mark.temperature + gain
     if (warm) heating.mark = { temperature, at: now }
-    if (warm || now - mark.at <= within_s * 1000) return undefined
+    if (warm) return this.#wrongWhileCooling(temperature)
+    if (now - mark.at <= within_s * 1000) return undefined
     return `it does not get warm: ${temperature} °C, set to ${target} °C, and less than ${gain} °C more in ${within_s} s`
+  }
+
+  #wrongWhileCooling(temperature: number): string | undefined {
+    const { cooling } = this.#warming
+    if (!cooling || !this.#heating) return undefined
+    const { loss, within_s, above } = cooling
+    const { target, cold } = this.#heating
+    const now = this.#clock.now()
+    if (temperature < target + above || temperature <= cold.temperature - loss) {
+      this.#heating.cold = { temperature, at: now }
+      return undefined
+    }
+    if (now - cold.at <= within_s * 1000) return undefined
+    return `it does not get cold: ${temperature} °C, set to ${target} °C, and less than ${loss} °C less in ${within_s} s`
   }
 }
 

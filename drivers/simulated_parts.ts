@@ -47,20 +47,22 @@ export class Table {
 
 const room_c = 22
 
-/** A heated plate or chamber; temperatures are in °C. */
+/** A heated plate or chamber, or one that also cools; temperatures are in °C. */
 export class Heater {
   readonly #clock: Clock
   readonly #timeConstant_s: number
   readonly #tooHot_c: number
   #from: { temperature: number; at: number }
   #target: number | undefined
+  readonly #cools: boolean
   #tooHot = false
 
   /** A temperature step is done to two thirds after `timeConstant_s`. `tooHot_c` is the reading of the overtemperature fault. */
-  constructor(clock: Clock, timeConstant_s: number, tooHot_c = 130) {
+  constructor(clock: Clock, timeConstant_s: number, tooHot_c = 130, cools = false) {
     this.#clock = clock
     this.#timeConstant_s = timeConstant_s
     this.#tooHot_c = tooHot_c
+    this.#cools = cools
     this.#from = { temperature: room_c, at: clock.now() }
   }
 
@@ -73,9 +75,15 @@ export class Heater {
     return this.#tooHot ? this.#tooHot_c : this.#real
   }
 
+  /** The temperature to which it goes. */
+  get goal(): number {
+    const target = this.#target ?? room_c
+    return this.#cools ? target : Math.max(target, room_c)
+  }
+
   get #real(): number {
     const { temperature, at } = this.#from
-    const goal = Math.max(this.#target ?? room_c, room_c)
+    const { goal } = this
     return goal + (temperature - goal) * Math.exp(-(this.#clock.now() - at) / 1000 / this.#timeConstant_s)
   }
 

@@ -14,10 +14,11 @@ import { operationOf, paceOf } from '../src/testing/drivers/real_lines.ts'
 import { goesOn, namesOn, paramsOf, preparing } from '../src/testing/drivers/trials.ts'
 import { calm, stallFreeClock } from '../src/testing/drivers.ts'
 import { networkLine } from './attach.ts'
-import { isOnPins, type LineDriver } from './driver.ts'
+import { isOnPins, type LineDriver, serialOf } from './driver.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
 import { isLineFault, passThrough } from './transports/faults.ts'
 import type { Fault } from './transports/simulated_line.ts'
+import { putPlates } from './transports/simulator.ts'
 
 /** The service's own time goes so fast, so that its looks come soon. */
 const serviceScale = 10
@@ -74,7 +75,7 @@ async function behindBox(t: Test, driver: LineDriver, time_scale: number): Promi
     settings,
     send: (bytes, connection) => passThrough(faults, bytes, realClock, (its) => box.send(its, connection)),
   })
-  const line = networkLine(driver, { host: '127.0.0.1', port: box.port, clock: realClock })
+  const line = networkLine({ ...driver, serial: serialOf(driver, settings) }, { host: '127.0.0.1', port: box.port, clock: realClock })
   const written: string[] = []
   line.onWire((direction, bytes) => {
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
@@ -98,6 +99,9 @@ async function behindBox(t: Test, driver: LineDriver, time_scale: number): Promi
       },
       setFault: (fault, present) => simulator.setFault(fault, present),
       powerOff: () => void putAway(),
+      get places() {
+        return simulator.places
+      },
     },
     hangsOn: 'line',
     link: {
@@ -135,12 +139,12 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   const clock = scaled(realClock, serviceScale)
   const box = await openBox((bytes, connection) => simulator.receive(bytes, connection), connectionsOf(driver))
   const simulator = driver.simulate({ clock, settings, send: (bytes, connection) => box.send(bytes, connection) })
-  const link = networkLine(driver, { host: '127.0.0.1', port: box.port, clock })
+  const link = networkLine({ ...driver, serial: serialOf(driver, settings) }, { host: '127.0.0.1', port: box.port, clock })
   const device = driver.open({ line: link, clock, settings })
   const profile = driver.profile(settings)
   const names = namesOn(device).filter(goesOn)
-  // A run that only the stop ends, or heat; else the longest that there is.
-  const going = names.find((one) => one === 'shake' || one === 'set_temperature') ?? operationOf(driver)
+  // A run that only the stop ends, or heat that a stop ends; else the longest that there is.
+  const going = names.find((one) => one === 'shake' || (one === 'set_temperature' && !profile.features.climate)) ?? operationOf(driver)
   const driven = { device, link, profile, wire: new WireLog() }
   const about = { device_id: 'd', type: driver.type, name, driver: name, simulated: false, time_scale: 1, bounds: {}, identity: {} }
   const around = { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...noStores }
@@ -162,6 +166,7 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   for (const first of preparing(going, (one) => device[one] !== undefined)) await instrument.perform(first, paramsOf(first, profile))
   const { duration } = profile.limits
   const asked = paramsOf(going, profile)
+  putPlates(simulator.places, going, asked)
   const params = { ...asked, ...('duration' in asked && { duration: Math.min(3600, duration!.max) }) }
   const done = instrument.perform(going, params).catch((error) => error)
   await until('it moves or heats', () => simulator.world.moving || simulator.world.heating)

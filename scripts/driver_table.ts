@@ -1,12 +1,13 @@
 // The tables of drivers in the READMEs, made from their catalogue.
 
 import * as v from 'valibot'
-import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
+import { type AnyDriver, isOnPins, serialOf } from '../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
 import { simulatedBoard } from '../drivers/transports/simulated_board.ts'
 import { simulatedLine } from '../drivers/transports/simulated_line.ts'
 import type { Device } from '../src/devices/device.ts'
-import { operations, readings } from '../src/devices/operations.ts'
+import { operations } from '../src/devices/operations.ts'
+import { readings } from '../src/devices/reading_table.ts'
 import { VirtualClock } from '../src/kit/clock.ts'
 
 /** How a table tells of a driver: `folder` is where its README lies. */
@@ -57,7 +58,7 @@ function deviceOf(driver: AnyDriver): Device {
   const clock = new VirtualClock()
   const settings = v.parse(driver.settings, {})
   if (!isOnPins(driver)) {
-    const line = simulatedLine({ ...driver, settings, clock, wire: clock })
+    const line = simulatedLine({ ...driver, serial: serialOf(driver, settings), settings, clock, wire: clock })
     return driver.open({ line, clock, settings })
   }
   const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire: clock })

@@ -198,9 +198,10 @@ class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> impleme
     }
   }
 
-  /** Returns null for most models, which have no identity query. */
+  /** Returns null for most models, which have no identity query. The form of the set point shows that the status is one: other instruments answer two characters too. */
   async identify(): Promise<Identity | null> {
     await this.#talk.status()
+    await this.#talk.setPoint()
     if (!this.at.model.tells) return null
     return { model: null, serial_number: null, firmware_version: await this.#talk.version() }
   }

@@ -11,8 +11,8 @@ export const askTemperature = 'F'
 export const askVersion = 'V'
 export const startSeal = 'S'
 
-/** Matches the status byte and a refusal. */
-export const signature = /^\??[\da-f]{2}$|^.*syntax error$|^err$/im
+/** Matches the status byte and a refusal. `CC` and `E0` to `E5` without an echo are words of a LiCONiC STX. */
+export const signature = /^\?[\da-f]{2}$|^(?!cc$|e[0-5]$)[\da-f]{2}$|^.*syntax error$|^err$/im
 
 /** Makes the command for a set point in whole °C. */
 export function heatTo(temperature: number): string {

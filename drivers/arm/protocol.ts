@@ -1,11 +1,12 @@
 // The protocol of an arm: one line for each question, and an answer that names its question.
 
 import { type Axis, isAxis } from '../../src/devices/axes.ts'
-import type { Params, Pose } from '../../src/devices/operations.ts'
+import type { Params } from '../../src/devices/operations.ts'
+import type { Pose } from '../../src/devices/reading_table.ts'
 import { type Approach, isSkill, type Joints, jointMembers, type Side, type Skill, type Spot, type Way } from '../../src/devices/way.ts'
 import type { Found } from '../transports/exchange.ts'
 
-export type { Pose } from '../../src/devices/operations.ts'
+export type { Pose } from '../../src/devices/reading_table.ts'
 
 export const axes = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
 

@@ -28,6 +28,8 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
   #input = ''
   #running: Running | undefined
   #target: number | null = null
+  /** The barcode of the labware before it; null while none was shown. */
+  #shown: string | null = null
   /** The state of a transporter that does not move. */
   #state: 'unhomed' | 'idle' | 'stopped' | 'error' = 'unhomed'
   #gripper: 'empty' | 'full' = 'empty'
@@ -64,6 +66,12 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
     else this.#faults.delete(fault)
     if (present && fault !== 'interlock_open') this.#break(failures[fault], 'error')
     return true
+  }
+
+  /** A program with an operation `scan` reads the barcode that is shown. */
+  show(barcode: string | null): boolean {
+    this.#shown = barcode
+    return barcode !== null && this.#operations.has('scan')
   }
 
   powerOff(): void {
@@ -141,7 +149,8 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
       this.#refuse(question.id, 'invalid', messageOf(error))
       return
     }
-    this.#begin(question, name, operation.seconds(given) * 1000, this.#isFailing(name) ? undefined : { message: `${name} is done` })
+    const done = { message: `${name} is done`, ...(name === 'scan' && this.#shown !== null && { data: { barcode: this.#shown } }) }
+    this.#begin(question, name, operation.seconds(given) * 1000, this.#isFailing(name) ? undefined : done)
     if (name === 'set_temperature') this.#target = given.temperature === null ? null : Number(given.temperature)
   }
 

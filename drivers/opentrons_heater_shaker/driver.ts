@@ -9,13 +9,12 @@ import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
 import { believed, HeatWatch, heaterStillOn } from '../heat_watch.ts'
 import { keepTime, mustSlowDown, mustTurn, onceStarted } from '../host_timed.ts'
+import { numberOf, wordOf } from '../opentrons_lines.ts'
+import { ModuleTalk, nonsense } from '../opentrons_talk.ts'
 import { OperationRunner } from '../operation_runner.ts'
-import { refused, reports } from '../reported.ts'
-import { nextLine } from '../text_lines.ts'
-import { Exchange } from '../transports/exchange.ts'
 import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
-import { answers, badValues, encode, errorOf, isMotorFailure, numberOf, refusals, signature, wordOf } from './protocol.ts'
+import { dialect, isMotorFailure, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 /** The shaker has no settings. */
@@ -35,7 +34,6 @@ export const driver: Driver<Settings> = {
   simulate,
 }
 
-const reply_ms = 2000
 /** The limit of a latch command; the instrument gives up after 2.35 s. */
 const latch_ms = 5000
 /** The limit of homing, for which the shaker slows down first. */
@@ -64,60 +62,31 @@ function profile(): Profile {
 class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
   readonly #heat = new HeatWatch(this.at.clock, warming)
   readonly #runner = new OperationRunner(this.at.line)
-  /** Errors that the instrument reported without a question since it was initialized. */
-  readonly #reported = new Set<number>()
   /** Whether the latch is known to be open or closed since `initialize`. After a restart of the module it is not. */
   #isLatchKnown = false
-  readonly #exchange = new Exchange<string, string>(this.at.line, {
-    framer: nextLine,
-    encode,
-    gap_ms: 20,
-    resync: { question: 'M115', recognises: (text) => answers(text, 'M115') },
-    unsolicited: (text) => this.#notice(text),
-  })
-
-  /** Takes note of an unsolicited error. One without the word `async` may answer the open question, so the caller of `exchange` handles it. */
-  #notice(text: string): boolean {
-    const error = errorOf(text)
-    if (!error) return false
-    if (!refusals.has(error.number) && !badValues.has(error.number)) this.#reported.add(error.number)
-    return error.isUnasked
-  }
-
-  async #ask(code: string): Promise<string> {
-    return good(code, await this.#exchange.query(code, { deadline_ms: reply_ms, accepts: isAnswer(code) }))
-  }
-
-  async #order(code: string, signal: AbortSignal, deadline_ms = reply_ms): Promise<void> {
-    signal.throwIfAborted()
-    this.#mustHaveNoErrors()
-    good(code, await this.#exchange.command(code, { deadline_ms, accepts: isAnswer(code) }))
-  }
-
-  #mustHaveNoErrors(): void {
-    if (!this.#reported.size) return
-    throw reports(errorTable, [...this.#reported])
-  }
+  readonly #talk = new ModuleTalk(this.at.line, dialect)
 
   async #speedNow(): Promise<number> {
-    const text = await this.#ask('M123')
+    const text = await this.#talk.ask('M123')
     return numberOf(text, 'C') ?? nonsense('M123', text)
   }
 
   /** Returns the state of the latch, such as IDLE_CLOSED. */
   async #latch(): Promise<string> {
-    const text = await this.#ask('M241')
+    const text = await this.#talk.ask('M241')
     return wordOf(text, 'STATUS') ?? nonsense('M241', text)
   }
 
   async get_temperature(): Promise<{ temperature: number; target: number | null }> {
-    const text = await this.#ask('M105')
+    const text = await this.#talk.ask('M105')
     const target = wordOf(text, 'T') === 'None' ? null : (numberOf(text, 'T') ?? nonsense('M105', text))
     return { temperature: believed(numberOf(text, 'C') ?? nonsense('M105', text)), target }
   }
 
+  /** Asks for the latch first: no other module answers that, and other modules of Opentrons answer `M115` in the same form. */
   async identify(): Promise<Identity> {
-    const text = await this.#ask('M115')
+    await this.#latch()
+    const text = await this.#talk.ask('M115')
     const hardware = wordOf(text, 'HW')
     return {
       model: hardware ? `Heater-Shaker ${hardware}` : 'Heater-Shaker',
@@ -132,14 +101,14 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
    */
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustRest('initialize')
-    this.#reported.clear()
+    this.#talk.forgetErrors()
     const identity = await this.identify()
     const status = await this.#latch()
     if (status === 'OPENING' || status === 'CLOSING')
       throw new LabError('interlock', `its latch is ${status}; wait a moment, then initialize`)
     if (status !== 'IDLE_OPEN') {
       if (status !== 'IDLE_CLOSED') await this.#moveLatch('M243', 'IDLE_CLOSED', signal)
-      await this.#order('G28', signal, home_ms)
+      await this.#talk.order('G28', signal, home_ms)
     }
     const { temperature: now, target } = await this.get_temperature()
     if (target !== null) this.#heat.begin(target, now)
@@ -158,14 +127,14 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
     await this.#mustRest('shake')
     if ((await this.#latch()) !== 'IDLE_CLOSED')
       throw new LabError('interlock', 'its latch is not closed; lock the plate first (lock_plate)')
-    await this.#order(`M3 S${speed}`, signal)
+    await this.#talk.order(`M3 S${speed}`, signal)
     await onceStarted(() => this.#shakeOn(speed, duration, signal))
   })
 
   async #shakeOn(speed: number, duration: number, signal: AbortSignal): Promise<void> {
     const slowDown = () =>
       heardOrObeyed(
-        () => this.#order('M3 S0', signal),
+        () => this.#talk.order('M3 S0', signal),
         async () => (await this.#speedNow()) < speed - tolerance,
       )
     await keepTime({ clock: this.at.clock, duration, going: signal, early: this.#runner.early, slowDown }, async (seconds) => {
@@ -173,10 +142,10 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
       await this.#mustStayLatched()
       await this.#mustBeWell()
     })
-    await this.#order('G28', signal, home_ms)
+    await this.#talk.order('G28', signal, home_ms)
     if (Math.abs(await this.#speedNow()) >= rest)
       throw new LabError('device_failed', 'it should be at home and still turns; see to it, then initialize')
-    this.#mustHaveNoErrors()
+    this.#talk.mustHaveNoErrors()
   }
 
   readonly end = () => this.#runner.early.ask()
@@ -201,7 +170,7 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
   readonly close = this.lock_plate
 
   async #moveLatch(code: string, wanted: string, signal: AbortSignal): Promise<void> {
-    await this.#order(code, signal, latch_ms)
+    await this.#talk.order(code, signal, latch_ms)
     const status = await this.#latch()
     if (status !== wanted)
       throw new LabError('device_failed', `its latch should be ${wanted} and is ${status}; see what is in its way, then initialize`)
@@ -215,14 +184,14 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
     const { temperature: now } = await this.get_temperature()
     // Before the answer, because the heater may be on as soon as the command arrives.
     const takeBack = this.#heat.begin(target, now)
-    await this.#order(`M104 S${target}`, signal).catch((error) => {
+    await this.#talk.order(`M104 S${target}`, signal).catch((error) => {
       if (isRefusal(error)) takeBack()
       throw error
     })
   }
 
   async #heatOff(signal: AbortSignal): Promise<void> {
-    await this.#order('M106', signal)
+    await this.#talk.order('M106', signal)
     if ((await this.get_temperature()).target !== null) throw heaterStillOn()
   }
 
@@ -242,12 +211,12 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
 
   async #mustBeWell(): Promise<void> {
     const read = async () => {
-      this.#mustHaveNoErrors()
+      this.#talk.mustHaveNoErrors()
       const { temperature, target } = await this.get_temperature()
       this.#mustStillHeat(target)
       return temperature
     }
-    await this.#heat.check(read, () => this.at.line.state === 'open' && this.#exchange.interrupt('M106'))
+    await this.#heat.check(read, () => this.at.line.state === 'open' && this.#talk.interrupt('M106'))
   }
 
   /** Throws `device_failed` if the module no longer heats although the service did not switch its heater off. */
@@ -261,34 +230,18 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
   async halt(): Promise<void> {
     this.#runner.stop()
     this.#heat.end()
-    this.#exchange.interrupt('M3 S0')
-    this.#exchange.interrupt('M106')
+    this.#talk.interrupt('M3 S0')
+    this.#talk.interrupt('M106')
     // While the shaker goes home it refuses to stop, so the stop is repeated.
-    const again = () => this.#exchange.command('M3 S0', { deadline_ms: reply_ms, accepts: isAnswer('M3') })
+    const again = () => this.#talk.attempt('M3 S0')
     await mustSlowDown(this.at.clock, rest, () => this.#haltedSpeed(), again)
-    if ((await this.get_temperature()).target !== null)
-      good('M106', await this.#exchange.command('M106', { deadline_ms: reply_ms, accepts: isAnswer('M106') }))
+    if ((await this.get_temperature()).target !== null) await this.#talk.orderAnyway('M106')
   }
 
   /** Asks for the speed in rpm; 0 for a motor that has failed. */
   async #haltedSpeed(): Promise<number> {
-    const text = await this.#exchange.query('M123', { deadline_ms: reply_ms, accepts: isAnswer('M123') })
-    if (isMotorFailure(errorOf(text)?.number ?? 0)) return 0
-    return Math.abs(numberOf(good('M123', text), 'C') ?? nonsense('M123', text))
+    const text = await this.#talk.answerTo('M123')
+    if (isMotorFailure(text)) return 0
+    return Math.abs(numberOf(this.#talk.withoutError('M123', text), 'C') ?? nonsense('M123', text))
   }
-}
-
-function isAnswer(code: string): (text: string) => boolean {
-  return (text) => answers(text, code) || errorOf(text)?.isUnasked === false
-}
-
-function good(code: string, text: string): string {
-  const error = errorOf(text)
-  if (!error) return text
-  const kind = refusals.has(error.number) ? 'interlock' : badValues.has(error.number) ? 'invalid' : 'device_failed'
-  throw refused(errorTable, code, [error.number], kind)
-}
-
-function nonsense(code: string, text: string): never {
-  throw new LabError('device_failed', `it answered ${code} with ${JSON.stringify(text)}; see that its firmware is the right one`)
 }

@@ -1,5 +1,6 @@
 // The error table of the Opentrons Heater-Shaker: number, meaning, remedy.
 
+import { writtenError } from '../opentrons_lines.ts'
 import type { ErrorTable, Meaning } from '../reported.ts'
 
 const again = 'Initialize the device again, and switch the module off and on if the error comes back'
@@ -47,7 +48,7 @@ export const errorTable: ErrorTable = {
     range(301, 305, ['its system failed', 'Switch the module off and on; call its service if the error comes back']),
   ],
   manual: 'the manual of the Heater-Shaker',
-  write: (code) => `ERR${String(code).padStart(3, '0')}`,
+  write: writtenError,
 }
 
 function range(from: number, to: number, meaning: Meaning) {

@@ -1,6 +1,6 @@
 // The TCS protocol of PreciseFlex robots in PC mode: a line of ASCII for each command, and a reply that begins with a number.
 
-import type { Pose } from '../../src/devices/operations.ts'
+import type { Pose } from '../../src/devices/reading_table.ts'
 import type { Joints, Side, Spot } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
 import { nextLine } from '../text_lines.ts'

@@ -1,6 +1,6 @@
 // The geometry of a simulated PreciseFlex: a column, three turning joints with two links, and perhaps a rail along x.
 
-import type { Pose } from '../../src/devices/operations.ts'
+import type { Pose } from '../../src/devices/reading_table.ts'
 import type { Axes } from './protocol.ts'
 
 /** The links and the hand of the robot with the long arm, in mm. */

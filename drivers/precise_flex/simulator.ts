@@ -1,6 +1,6 @@
 // A simulated PreciseFlex with its command server: one interpreter, which hears nothing while it works on a command that parks it.
 
-import type { Pose } from '../../src/devices/operations.ts'
+import type { Pose } from '../../src/devices/reading_table.ts'
 import { Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'

@@ -1,7 +1,7 @@
 // Questions and commands to the controller of a PreciseFlex, and what their replies mean.
 
 import type { Identity } from '../../src/devices/device.ts'
-import type { Pose } from '../../src/devices/operations.ts'
+import type { Pose } from '../../src/devices/reading_table.ts'
 import type { Side } from '../../src/devices/way.ts'
 import { refused, reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'

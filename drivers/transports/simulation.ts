@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Fault } from './simulated_line.ts'
-import type { Mechanism } from './simulator.ts'
+import type { Mechanism, Places } from './simulator.ts'
 
 /** A simulated line, or a simulated board. */
 export type Breakable = {
@@ -22,6 +22,11 @@ export class Simulation {
     this.#clock = clock
   }
 
+  /** The plates of a storage, for whoever plays the arm or the person in front of it; undefined for other instruments. */
+  get places(): Places | undefined {
+    return this.#it.simulator.places
+  }
+
   /** Sets a fault after that many seconds. Returns false for a fault that this instrument cannot have. */
   setFault(fault: Fault, after: number): boolean {
     if (after === 0) return this.#it.setFault(fault)
@@ -39,6 +44,11 @@ export class Simulation {
     for (const cancel of this.#pending) cancel()
     this.#pending.clear()
     this.#it.clearFaults()
+  }
+
+  /** Puts labware with this barcode before a simulated scanner; null for labware without one. Returns false if the simulator does not see it. */
+  show(barcode: string | null): boolean {
+    return this.#it.simulator.show?.(barcode) ?? false
   }
 
   powerOff(): void {

@@ -104,6 +104,32 @@ export const handsChecks: Record<string, Check> = {
     },
   ),
 
+  'a scanner that types fills the barcode of placed labware although its field has no focus, and presses nothing': withHands(
+    {},
+    async (bench) => {
+      for (const id of ['shaker-1', 'sealer-1', 'hands']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+      const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'shake-by-hand', run_mode: 'LIVE' })
+      const page = await bench.open(`/#/runs/${execution_id}`, screen)
+      const place = task(page, /Place plate/)
+      const field = place.getByLabel('Barcode that was read of plate')
+      await field.waitFor()
+      await seenWhole(page, button(place, 'Placed'))
+      assert.equal(await page.evaluate('document.activeElement.tagName'), 'BODY')
+      // A button that has the focus is not pressed by the Enter of the scan.
+      await button(place, 'Placed').focus()
+      await page.keyboard.type('P-9')
+      await page.keyboard.press('Enter')
+      assert.equal(await field.inputValue(), 'P-9')
+      await picture(page, 'hands-scanned')
+      assert.deepEqual(await findingsOf(page), [])
+      assert.equal(await place.count(), 1, 'the task still waits')
+      await tap(place, 'Placed')
+      await task(page, /Carry plate/)
+        .getByText(/barcode P-9/)
+        .waitFor()
+    },
+  ),
+
   'the address in a message opens the page at its task, and answers nothing': withHands({}, async (bench) => {
     await (await begun(bench)).context().close()
     const { steps } = (await bench.ask('GET', '/api/operator/steps')) as { steps: { step_id: string; execution_id: string }[] }

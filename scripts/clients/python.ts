@@ -1,6 +1,7 @@
 // The part of the Python client that is made from the routes: the operations and readings of devices, and what each reason is raised as.
 
-import { operations, readings } from '../../src/devices/operations.ts'
+import { operations } from '../../src/devices/operations.ts'
+import { readings } from '../../src/devices/reading_table.ts'
 import type { Document } from './typescript.ts'
 
 const begin = '# --- made by `npm run generate` from the table of operations ---\n'
@@ -56,7 +57,8 @@ export function withOperations(client: string, { paths, components }: Document):
 function stub(name: string, summary: string, { properties = {}, required = [] }: Body): string {
   const params = Object.entries(properties).map(([its, { type }]) => {
     const [word = '', ...others] = [type ?? []].flat()
-    const plain = { number: 'float', integer: 'int', boolean: 'bool', string: 'str' }[word] ?? 'Any'
+    // The lists in the table of operations are lists of records.
+    const plain = { number: 'float', integer: 'int', boolean: 'bool', string: 'str', array: 'List[Dict[str, Any]]' }[word] ?? 'Any'
     const kind = others.includes('null') ? `Optional[${plain}]` : plain
     return required.includes(its) ? `${its}: ${kind}` : `${its}: Optional[${kind}] = None`
   })

@@ -18,6 +18,7 @@ import { OperationJournal } from '../devices/operation_journal.ts'
 import { Presets } from '../devices/presets.ts'
 import { Readings } from '../devices/readings.ts'
 import { Registry } from '../devices/registry.ts'
+import type { TransferOrder } from '../devices/transfer.ts'
 import type { LabError } from '../errors.ts'
 import type { DeviceReloadContext } from '../events/contexts.ts'
 import type { Hub } from '../events/hub.ts'
@@ -214,7 +215,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
     get config() {
       return reloading.config
     },
-    ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, descriptions, refusals, log, report },
+    ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, simulations, descriptions, refusals, log, report },
   })
   const input = config.stop_input && opened('input', stopsAll(config.stop_input, { ...made, hub, audit, registry, runs }))
   const reloading: Reloading = new Reloading({
@@ -361,7 +362,12 @@ function watched(host: Host, clock: Clock, hub: Hub): HostWatch {
   return watch
 }
 
-/** Makes the calls by which instruments tell the runs about motions of transporters. */
+/** Makes the calls by which instruments tell the runs about motions of transporters and storages. */
 function motionsOf(runs: () => LateRuns) {
-  return { beginMotion: (device_id: string) => runs().beginMotion(device_id), stood: () => runs().stood() }
+  return {
+    beginMotion: (device_id: string) => runs().beginMotion(device_id),
+    beginTransfer: (order: TransferOrder) => runs().beginTransfer(order),
+    scanned: (device_id: string, seen: unknown) => runs().scanned(device_id, seen),
+    stood: () => runs().stood(),
+  }
 }

@@ -2,11 +2,12 @@
 
 import { type Attached, attached, simulated } from '../../drivers/attach.ts'
 import { type AttachedBridge, attachedBridge, simulatedBridge, socketsOfSystemd } from '../../drivers/bridge/attach.ts'
-import { isOnPins } from '../../drivers/driver.ts'
+import { isOnPins, serialOf } from '../../drivers/driver.ts'
 import { Person, personLink, profile as personProfile, typical as personTypical } from '../../drivers/person/person.ts'
 import type { Hardware } from '../../drivers/transports/board.ts'
 import { portWarning } from '../../drivers/transports/port_path.ts'
 import { Simulation } from '../../drivers/transports/simulation.ts'
+import { putPlates } from '../../drivers/transports/simulator.ts'
 import { boxWords } from '../../drivers/transports/tcp_line.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Config } from '../config.ts'
@@ -57,8 +58,10 @@ export function configured(device: DeviceConfig, time_scale: number, parts: Part
     return made
   }
   if (transport.kind === 'serial') void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
-  if (transport.kind === 'tcp' && !isOnPins(driven_by) && driven_by.serial)
-    log.info(`${device_id}: ${boxWords(transport, driven_by.serial)}`)
+  if (transport.kind === 'tcp' && !isOnPins(driven_by)) {
+    const serial = serialOf(driven_by, settings)
+    if (serial) log.info(`${device_id}: ${boxWords(transport, serial)}`)
+  }
   const real = attached(driven_by, { transport, settings, clock, hardware })
   return { ...common(device), type: driven_by.type, simulated: false, time_scale: 1, driven: driven(device, real) }
 }
@@ -148,7 +151,9 @@ function onSimulator(device: DrivenConfig, time_scale: number, clock: Clock) {
   const { driven_by, settings } = device
   const made = simulated(driven_by, { settings, clock: scaled(clock, time_scale), wire: clock })
   const simulation = new Simulation(made.breakable, clock)
-  return { ...common(device), type: driven_by.type, simulated: true, time_scale, driven: driven(device, made), simulation }
+  const playArm = (operation: string, params: Readonly<Record<string, unknown>>) => putPlates(simulation.places, operation, params)
+  const its = { ...driven(device, made), playArm }
+  return { ...common(device), type: driven_by.type, simulated: true, time_scale, driven: its, simulation }
 }
 
 type BridgeDevice = Extract<DeviceConfig, { kind: 'bridge' }>

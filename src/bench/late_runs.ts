@@ -1,5 +1,6 @@
 // Opens workflows late, because they take a third of the start: at the start only if any were used on this bench before, else at the first request.
 
+import type { Transfer, TransferOrder } from '../devices/transfer.ts'
 import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
 import type { ByHand } from '../workflow/runs/by_hand.ts'
@@ -69,6 +70,17 @@ export class LateRuns {
   /** Notes a motion of a transporter, as `RunEnvironments.beginMotion` does. */
   beginMotion(transporter: string): (() => void) | undefined {
     return this.#opened?.runtime.environments.beginMotion(transporter)
+  }
+
+  /** Begins a transfer of a storage, as `beginTransfer` does. Waits until the workflows are open, because they know where labware is. */
+  async beginTransfer(order: TransferOrder): Promise<Transfer> {
+    const { inventories } = await this.open()
+    return inventories.beginTransfer(order)
+  }
+
+  /** Notes what a storage has seen in its slots; does nothing before the workflows are open. */
+  scanned(device_id: string, seen: unknown): void {
+    this.#opened?.inventories.scanned(device_id, seen)
   }
 
   /** A transporter stands, as `RunEnvironments.stood` says. */

@@ -13,12 +13,14 @@ import { handsTopology, shakeAndSeal } from '../examples/hands.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
+import { flatId } from '../kit/flat_id.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import { Catalog } from '../workflow/catalog.ts'
 import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
+import { Inventories } from '../workflow/inventories.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
@@ -41,6 +43,8 @@ import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
 export type Runs = {
   catalog: Catalog
   runtime: Runtime
+  /** The inventories of the storages. */
+  inventories: Inventories
   /** The files of runs. */
   attached: AttachedFiles
   /** Adds the notes of people to the records of runs. */
@@ -68,6 +72,8 @@ export type RunRooms = {
   registry: Registry
   readings: Readings
   teachpoints: Teachpoints
+  /** The controls of the simulated devices. */
+  simulations?: ReadonlyMap<string, Simulation>
   /** The accepted descriptions of the programs behind devices. */
   descriptions: Pick<Descriptions, 'get'>
   refusals: Refusals
@@ -112,7 +118,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         warn,
         bench,
         library,
-        live: new DrivenEquipment({ registry, readings, teachpoints, clock, forgives: false }),
+        live: new DrivenEquipment({ registry, readings, teachpoints, clock, forgives: false, scanners: rooms.simulations }),
         openSimulated: async () => openSimulated(rooms),
         records: file.records,
         durations: learned,
@@ -134,8 +140,11 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   )
   const { runtime } = catalog
   await restore(catalog, file, rooms)
+  const inventories = new Inventories({ catalog, hub, newId: flatId, now: () => Date.now() / 1000 })
+  inventories.reportCutOff()
   return {
     ...{ catalog, runtime, ...openAdded(files, runtime, target) },
+    inventories,
     addByHand: (deed) => addByHand(runtime.runs.open(), deed, warn),
     usedBy(device_id) {
       const used = runtime.runs

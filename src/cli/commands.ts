@@ -25,6 +25,7 @@ const sections = {
   'Runs and labware': {
     runs: () => import('./runs/runs.ts'),
     labware: () => import('./labware.ts'),
+    inventory: () => import('./inventory.ts'),
     topology: () => import('./topology.ts'),
     workflows: () => import('./workflows.ts'),
   },

@@ -29,7 +29,10 @@ const topologyShow = shows({
   name: 'topology show',
   summary: 'Show the loaded topology and the labware at each place',
   path: () => '/api/topology',
-  text: ({ name, positions }: ShownTopology) => `${name}\n\n${table(['POSITION', 'OF', 'LABWARE'], positions.map(row))}`,
+  text: ({ name, positions, transporters }: ShownTopology) => {
+    const places = positions.filter(({ slot }) => slot === null).map(row)
+    return `${name}\n\n${table(['POSITION', 'OF', 'LABWARE'], [...places, ...storages(positions, transporters)])}`
+  },
 })
 
 const topologyLoad = tells({
@@ -48,6 +51,17 @@ const topologyUnload = tells({
 })
 
 export const commands = [topologyList, topologyShow, topologyLoad, topologyUnload]
+
+/** Makes a row for each storage, whose slots `benchd inventory` shows. */
+function storages(positions: ShownTopology['positions'], transporters: ShownTopology['transporters']): string[][] {
+  const slots = positions.filter(({ slot }) => slot !== null)
+  const entries = [...new Set(slots.map(({ name }) => name.replace(/\/slot-\d+$/, '')))]
+  return entries.map((entry) => {
+    const its = slots.filter(({ name }) => name.startsWith(`${entry}/slot-`))
+    const storage = transporters.find(({ positions }) => positions.includes(entry))?.device_id ?? ''
+    return [`${entry}/slot-1 to ${its.length}`, storage, `${its.filter(({ labware }) => labware !== null).length} slots taken`]
+  })
+}
 
 function row({ name, device, parking, storage, handover, labware, reserved_for }: ShownTopology['positions'][number]): string[] {
   const of = device ?? (storage ? 'storage' : parking ? 'parking' : handover ? 'hand-over' : '')

@@ -6,7 +6,8 @@ import { inSentence } from '../kit/did_you_mean.ts'
 import { checked } from '../kit/schema.ts'
 import type { OwnOperation } from './description.ts'
 import type { AnyProfile, Device, Margins, Person } from './device.ts'
-import { isNullable, isQuestion, operations, type Performable, readings } from './operations.ts'
+import { isNullable, operations, type Performable } from './operations.ts'
+import { isQuestion, readings } from './reading_table.ts'
 import type { Skill } from './way.ts'
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
@@ -72,9 +73,9 @@ export class Abilities {
     return this.#device?.person
   }
 
-  /** Whether it is a transporter that knows its positions by their names, and needs no teachpoints. */
+  /** Whether it is a transporter that knows its positions by their names, and needs no teachpoints. A storage knows its slots. */
   get knowsPositions(): boolean {
-    return this.#device?.points === 'own'
+    return this.#device?.points === 'own' || this.knows('retrieve')
   }
 
   /** Returns why a run with real devices must not use this device; undefined if it may. */

@@ -1,20 +1,11 @@
 // The capabilities of a device as a document, made from the table of operations and the present limits.
 
 import * as v from 'valibot'
+import { askedSeconds } from './asked_time.ts'
 import type { OwnOperation } from './description.ts'
-import type { Limit, Limits, Margins, Typical } from './device.ts'
-import {
-  heldOf,
-  isNullable,
-  isOptional,
-  isText,
-  type OperationName,
-  operations,
-  optionsOf,
-  type ReadingName,
-  readings,
-  rowOf,
-} from './operations.ts'
+import type { Limits, Margins, Typical } from './device.ts'
+import { heldOf, isList, isNullable, isOptional, isText, type OperationName, operations, optionsOf, rowOf } from './operations.ts'
+import { type ReadingName, readings } from './reading_table.ts'
 import type { Capabilities } from './records.ts'
 import { marginSeconds, usualSeconds } from './usual_time.ts'
 
@@ -62,7 +53,7 @@ function entry(
   const { params } = operations[name as OperationName]
   const held = heldOf(name)
   const returns = unitsOf(rowOf(name)?.returns)
-  const longest = 'duration' in params.entries ? (limits.duration?.max ?? 0) : 0
+  const longest = askedSeconds(name, mostOf(params.entries, limits))
   return {
     name,
     method: 'POST',
@@ -72,6 +63,16 @@ function entry(
     typical_seconds: usualSeconds(name as OperationName, typical),
     max_seconds: longest + marginSeconds(name as OperationName, margins),
   }
+}
+
+/** Returns the greatest parameters that a device takes, by which the longest time of an operation is computed. */
+function mostOf(entries: Record<string, v.GenericSchema>, limits: Limits): Record<string, unknown> {
+  const values = Object.entries(entries).map(([name, schema]) => {
+    const inner = isOptional(schema) ? schema.wrapped : schema
+    if (!isList(inner)) return [name, limits[name]?.max ?? rangeOf(inner).maximum]
+    return [name, Array(lengthOf(inner).maxItems ?? 1).fill(mostOf((inner as List).item.entries, limits))]
+  })
+  return Object.fromEntries(values)
 }
 
 /** Returns the units of the values that an operation gives, by their names; undefined where it gives none. */
@@ -84,15 +85,16 @@ function unitsOf(returns: v.GenericSchema | undefined): Record<string, string> |
 const noBounds: Bounds = { limits: {}, choices: {} }
 
 /** The JSON Schema of a body. */
-function paramsSchema(entries: Record<string, v.GenericSchema>, { limits, choices }: Bounds) {
-  const properties = Object.entries(entries).map(([name, schema]) => [name, paramSchema(schema, limits[name], choices[name])])
+function paramsSchema(entries: Record<string, v.GenericSchema>, bounds: Bounds) {
+  const properties = Object.entries(entries).map(([name, schema]) => [name, paramSchema(schema, name, bounds)])
   const required = Object.keys(entries).filter((name) => !isOptional(entries[name]!))
   return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false }
 }
 
-function paramSchema(schema: v.GenericSchema, limit: Limit | undefined, taken: readonly string[] | undefined) {
+function paramSchema(schema: v.GenericSchema, name: string, bounds: Bounds) {
+  const [limit, taken] = [bounds.limits[name], bounds.choices[name]]
   const inner = isOptional(schema) ? schema.wrapped : schema
-  if (inner.type === 'array') return listSchema(inner as List)
+  if (isList(inner)) return listSchema(inner as List, bounds)
   const options = optionsOf(inner)
   const type = limit?.step && Number.isInteger(limit.step) ? 'integer' : isText(inner) ? 'string' : 'number'
   return {
@@ -109,9 +111,9 @@ function paramSchema(schema: v.GenericSchema, limit: Limit | undefined, taken: r
 
 type List = v.ArraySchema<v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>, undefined>
 
-/** The JSON Schema of a list of records. */
-function listSchema(list: List): object {
-  return { type: 'array', description: v.getDescription(list), items: paramsSchema(list.item.entries, noBounds), ...lengthOf(list) }
+/** The JSON Schema of a list of records, whose members have the limits of their names. */
+function listSchema(list: List, bounds: Bounds): object {
+  return { type: 'array', description: v.getDescription(list), items: paramsSchema(list.item.entries, bounds), ...lengthOf(list) }
 }
 
 /** Returns the bounds of the length of a list. */

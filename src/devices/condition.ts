@@ -196,7 +196,7 @@ export class Condition {
   }
 
   async #haltIfOpen(): Promise<boolean> {
-    if (this.isConnected) return this.halt()
+    if (this.isConnected || this.#driven?.profile.features.motionless) return this.halt()
     this.halts.owe()
     return false
   }
@@ -214,6 +214,9 @@ export class Condition {
     const { target } = await device.get_temperature()
     if (target === null) this.leftOn.after('no heat')
     else await this.leftOn.before('set_temperature', 'heat', target)
+    const lid = await device.get_lid_temperature?.()
+    if (lid?.target === null) this.leftOn.after('no lid heat')
+    else if (lid) await this.leftOn.before('set_lid_temperature', 'lid heat', lid.target)
   }
 
   // Halts

@@ -9,6 +9,7 @@ import type { LeaseStore } from './leases.ts'
 import type { Ledger } from './ledger.ts'
 import type { Bounds } from './limits.ts'
 import type { RunStore } from './operation_journal.ts'
+import type { Transfer, TransferOrder } from './transfer.ts'
 import type { Way } from './way.ts'
 import type { WireLog } from './wire_log.ts'
 
@@ -31,7 +32,18 @@ export type Configured = {
 }
 
 /** Without `typical` the table of operations tells how long things take. */
-export type Driven = { device: Device; link: Link; profile: AnyProfile; typical?: Typical; wire: WireLog }
+export type Driven = {
+  device: Device
+  link: Link
+  profile: AnyProfile
+  typical?: Typical
+  wire: WireLog
+  /** Does for a simulated storage what an arm in front of it does before an operation: no simulated arm reaches into it. Absent for real instruments. */
+  playArm?(operation: string, params: Readonly<Record<string, unknown>>): void
+}
+
+/** A slot as a storage has seen it. */
+export type SeenSlot = { slot: number; taken: boolean; barcode: string | null }
 
 export type InstrumentContext = {
   clock: Clock
@@ -43,6 +55,13 @@ export type InstrumentContext = {
   log: Log
   /** Notes that a transporter moves, until the returned function is called. Throws `interlock` while a person may have their hands in its reach. */
   beginMotion?(device_id: string): (() => void) | undefined
+  /**
+   * Begins a transfer of a storage that a person orders, and returns the slot that it is about. Call `ended` afterwards: it resolves when the places of the labware
+   * are on the disk. Rejects if something stands in the way.
+   */
+  beginTransfer?(order: TransferOrder): Promise<Transfer>
+  /** A device has scanned; a storage may have seen which of its slots are taken (`slots`). */
+  scanned?(device_id: string, seen: unknown): void
   /** A device that may have moved stands: it has acknowledged a halt, or was initialized, or a person has looked at it. */
   stood?(): void
   /** Returns the taught way to a teachpoint of a transporter. Throws, with the remedy, if the point is not taught or cannot be used. */

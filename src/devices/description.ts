@@ -6,8 +6,9 @@ import { LabError } from '../errors.ts'
 import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { axisNames } from './axes.ts'
-import { measurements, operations as table } from './operations.ts'
-import { isNumeric, mayBeNull, ParamsDescription, type ParamsSchema, paramsSchema, shownSchema } from './params_schema.ts'
+import { isList, operations as table } from './operations.ts'
+import { isNumeric, kindsOf, mayBeNull, ParamsDescription, type ParamsSchema, paramsSchema, shownSchema } from './params_schema.ts'
+import { measurements } from './reading_table.ts'
 import { type Skill, skills } from './way.ts'
 
 const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))
@@ -205,15 +206,20 @@ function mustBeSeconds(name: string, { properties }: ParamsDescription, where: s
 function mustBeAsInTable(name: string, { properties, required }: ParamsDescription, where: string): void {
   // A device that is no transporter may give these names to operations of its own.
   if (!Object.hasOwn(table, name) || byHand.some((one) => one === name)) return
-  const wanted = Object.keys(table[name as keyof typeof table].params.entries)
+  const entries: Record<string, v.GenericSchema> = table[name as keyof typeof table].params.entries
+  const wanted = Object.keys(entries)
   const isAlike = Object.keys(properties).sort().join() === [...wanted].sort().join()
+  const isListed = (param: string) => entries[param] !== undefined && isList(entries[param])
   // A missing temperature must not mean null, which switches the heater off.
   const vague = Object.entries(properties).find(([param, property]) => {
     return mayBeNull(property) && (!required.includes(param) || property.default !== undefined)
   })
   if (vague) throw new LabError('invalid', `${where}.params.${vague[0]}: it may be null, so it must be required and have no default`)
-  if (isAlike && Object.values(properties).every(isNumeric)) return
-  const words = wanted.length ? `the numbers ${wanted.join(' and ')}` : 'no parameters'
+  if (isAlike && Object.entries(properties).every(([param, its]) => (isListed(param) ? kindsOf(its).join() === 'array' : isNumeric(its))))
+    return
+  const numbers = wanted.filter((param) => !isListed(param)).join(' and ')
+  const lists = wanted.filter(isListed).map((param) => `the list ${param}`)
+  const words = [...lists, ...(numbers ? [`the numbers ${numbers}`] : [])].join(' and ') || 'no parameters'
   throw new LabError(
     'invalid',
     `${where}.params: ${name} is an operation of every bench and takes ${words}; give yours another name, or the same parameters`,

@@ -3,7 +3,8 @@
 import type * as v from 'valibot'
 import type { LabError } from '../errors.ts'
 import type { OwnOperation } from './description.ts'
-import type { MoveName, OperationName, operations, Params, Performable, Question, Read } from './operations.ts'
+import type { MoveName, OperationName, operations, Params, Performable } from './operations.ts'
+import type { Question, Read } from './reading_table.ts'
 import type { CarriedLabware, MoveTarget, Skill, Way } from './way.ts'
 
 const deviceTypes = [
@@ -28,9 +29,16 @@ export type Limit = { min: number; max: number; unit: string; step?: number }
 /** Keyed by name of parameter: `speed`, `duration`, `temperature`, `g`. */
 export type Limits = Record<string, Limit>
 
-/** The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. */
+/**
+ * The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. `climate`: the temperature that is set is the
+ * climate of a closed chamber, which the instrument regulates by itself. No stop, fault or end of the service changes it, because labware is kept in it.
+ * `motionless`: nothing of the device moves or heats, so a stop is confirmed without an answer of the instrument.
+ */
 type Features = Partial<
-  Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
+  Record<
+    'locking' | 'heating' | 'cooling' | 'climate' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible' | 'motionless',
+    boolean
+  >
 >
 
 /** The properties of a model that are known before the instrument was asked. */
@@ -108,6 +116,11 @@ export type Device = Commands & {
    * moves.
    */
   gripper?: ((labware: CarriedLabware) => Promise<Gripper | null>) | undefined
+  /**
+   * Asks a storage whether there is a plate at its transfer station and on its handler, which carries plates between the station and the slots. A member is null
+   * where the instrument cannot tell. Moves nothing, and is answered at any moment, so that the place of a plate is known after an interrupted move.
+   */
+  whereIsPlate?(): Promise<PlateWhereabouts>
   /** The skills of an arm; null before it has reported them. Absent for devices that are not arms. */
   readonly skills?: ReadonlySet<Skill> | null
   /** The person who carries; absent for instruments. */
@@ -131,7 +144,7 @@ export type Device = Commands & {
   /**
    * Stops motion and heat. The bytes are on the wire when this returns, unless it throws or rejects with `stop_not_sent`.
    * Resolves on evidence: the instrument has acknowledged, or was observed to obey. Silence, an echo, or the fact that nothing was under
-   * way is no evidence.
+   * way is no evidence. A `motionless` device resolves at once, also on a closed link: nothing of it can move or heat.
    */
   halt(): Promise<void>
   /**
@@ -196,6 +209,9 @@ export type Progress = { fraction: number | null; message: string | null }
 export type EndedEarly = { seconds_left: number }
 
 export type Gripper = 'empty' | 'full'
+
+/** The sensors of a storage: whether a plate is there; null where the instrument cannot tell. */
+export type PlateWhereabouts = { station: boolean | null; handler: boolean | null }
 
 export type UnderWay = { operation: Performable; seconds_left: number }
 

@@ -7,7 +7,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Attach, Device, Gripper, Typical } from './device.ts'
+import type { AnyProfile, Attach, Device, Typical } from './device.ts'
 import { drive } from './drive.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
@@ -18,8 +18,10 @@ import type { MoveName } from './operations.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult, PerformResult } from './records.ts'
-import { type CarriedLabware, type MoveTarget, numbersOf, type Way } from './way.ts'
+import { transfer, transferOf } from './transfer.ts'
+import { type MoveTarget, numbersOf, type Way } from './way.ts'
 import type { Wire } from './wire_log.ts'
+import { Witness } from './witness.ts'
 
 /**
  * The context of an operation. `by`: the caller; if absent, a run, which only a lease keeps out. `begun` is called with the record of the operation
@@ -32,6 +34,7 @@ export class Instrument {
   readonly questions: Questions
   readonly lock: DeviceLock
   readonly condition: Condition
+  readonly witness: Witness
   readonly operation: CurrentOperation
   #configured: Configured
   readonly #around: InstrumentContext
@@ -55,6 +58,7 @@ export class Instrument {
     this.condition = new Condition(configured, around, () => this.lock.execution_id)
     this.operation = new CurrentOperation({ ...configured, abilities: this.abilities }, around, (run, error) => this.#failure(run, error))
     this.#limits = new DeviceLimits(device_id, () => driven?.profile.limits, bounds)
+    this.witness = new Witness({ device_id, device: driven?.device, condition: this.condition, operation: this.operation })
     if (!driven) return
     const { device, link } = driven
     link.onLost((reason) => {
@@ -172,14 +176,23 @@ export class Instrument {
    * `interlock`, `invalid`) or of a failure.
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
-    const { device } = this.#mustBeDriven(name)
-    this.#limits.check(params)
+    this.#mustBeDriven(name)
+    this.#limits.check(params, this.abilities.own.has(name))
     this.abilities.mustTake(name, params)
+    const perform = (its: Record<string, unknown>) => this.#perform(name, its, asking)
+    const { beginTransfer } = this.#around
+    const order = asking.by && beginTransfer && transferOf(this.device_id, name, params)
+    return order ? transfer(order, { params, begin: beginTransfer, perform }) : perform(params)
+  }
+
+  async #perform(name: string, params: Record<string, unknown>, asking: Asking): Promise<PerformResult> {
+    const { device } = this.#mustBeDriven(name)
     const { leaves_on, heats_to, goes_to } = this.operation.taskOf(name, params)
     const destination = goes_to === undefined ? {} : { way: this.#wayTo(goes_to) }
     const isArm = this.#configured.type === 'transporter' && !this.abilities.person
     const endMotion = isArm ? this.#around.beginMotion?.(this.device_id) : undefined
     const performed = this.#undertake(name, params, asking, async (run) => {
+      this.#configured.driven?.playArm?.(name, params)
       if (name === 'initialize') {
         await this.#presence?.mustBeTheOne()
         await this.condition.mustHaveHeard()
@@ -198,25 +211,9 @@ export class Instrument {
       if (lowest !== undefined)
         run.done = `the ${this.#configured.type} cannot switch its heater off. Its set point is now ${lowest} °C, the lowest.`
       this.condition.done(name, leaves_on)
+      if (name === 'scan') this.#around.scanned?.(this.device_id, run.data)
     })
     return endMotion ? performed.finally(endMotion) : performed
-  }
-
-  /**
-   * Asks an arm whether it holds something, such as this labware. Returns null if the answer proves nothing about the last move before this start of the service: the arm cannot
-   * tell, cannot be asked, or was initialized or stopped since, so that a person may have emptied it. Rejects with `interlock` while the arm moves.
-   */
-  async gripper(labware: CarriedLabware): Promise<Gripper | null> {
-    const { driven } = this.#configured
-    const { condition } = this
-    if (!driven?.device.gripper || !condition.isConnected || condition.isTouched || condition.latch.fault || this.operation.run) return null
-    try {
-      const held = await driven.device.gripper(labware)
-      return condition.isTouched ? null : held
-    } catch (error) {
-      if (error instanceof LabError && error.code === 'interlock') throw worded(this.device_id, error)
-      return null
-    }
   }
 
   /** Picks labware at a point, or places it there. Resolves and rejects as `perform` does, with `invalid` for an unreachable point. */

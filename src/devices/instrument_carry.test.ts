@@ -149,25 +149,25 @@ test('a move is neither an operation of the API nor told as a capability, and on
 
 test('an arm that nobody has initialized or stopped since the service began tells of its gripper, if it stands where its last move ended', async (t) => {
   const before = await bench(t)
-  t.equal(await before.clock.run(before.arm.gripper(targetOf(pad).labware)), null, 'it has just been switched on')
+  t.equal(await before.clock.run(before.arm.witness.gripper(targetOf(pad).labware)), null, 'it has just been switched on')
   const say = (words: string) => before.line.simulator.receive(Buffer.from(`${words}\n`))
   say('home')
-  await t.rejects(before.clock.run(before.arm.gripper(targetOf(pad).labware)), {
+  await t.rejects(before.clock.run(before.arm.witness.gripper(targetOf(pad).labware)), {
     code: 'interlock',
     message: /arm-1 is moving; wait until it stands/,
   })
   await before.clock.advance(10_000)
-  t.equal(await before.clock.run(before.arm.gripper(targetOf(pad).labware)), 'empty', 'a service before this one has homed it')
+  t.equal(await before.clock.run(before.arm.witness.gripper(targetOf(pad).labware)), 'empty', 'a service before this one has homed it')
   say(toPad)
   await before.clock.advance(10_000)
-  t.equal(await before.clock.run(before.arm.gripper(targetOf(pad).labware)), 'full')
+  t.equal(await before.clock.run(before.arm.witness.gripper(targetOf(pad).labware)), 'full')
   t.same(before.told, [], 'a question moves nothing')
   await before.clock.run(before.arm.perform('initialize', {}))
-  t.equal(await before.clock.run(before.arm.gripper(targetOf(pad).labware)), null, 'somebody was at it')
+  t.equal(await before.clock.run(before.arm.witness.gripper(targetOf(pad).labware)), null, 'somebody was at it')
 
   const stopped = await bench(t)
   stopped.line.simulator.receive(Buffer.from('home\n'))
   await stopped.clock.advance(10_000)
   await stopped.clock.run(stopped.registry.halt('arm-1'))
-  t.equal(await stopped.clock.run(stopped.arm.gripper(targetOf(pad).labware)), null, 'it was stopped')
+  t.equal(await stopped.clock.run(stopped.arm.witness.gripper(targetOf(pad).labware)), null, 'it was stopped')
 })

@@ -15,11 +15,16 @@ type Known = {
   lowest: number | undefined
 }
 
+/** The operations that leave heat on and no motion. */
+const onlyHeat: ReadonlySet<string> = new Set(['set_temperature', 'set_lid_temperature', 'run_profile'])
+
 export class LeftOn {
   readonly #known: Known
   readonly #journal: RunStore
   readonly #log: Log
   #heating: Heating | null = null
+  /** The heat of a lid that has a heater of its own. */
+  #lid: Heating | null = null
   /** Whether there may be motion: one that has begun, or an unknown one from before this start. */
   #mayMove: boolean
   /** Whether the instrument was seen off since it was last switched on; the journal may record that later. */
@@ -27,23 +32,28 @@ export class LeftOn {
   /** Resolves when the journal has stored or refused all entries so far. */
   #written: Promise<void> = Promise.resolve()
   /** The state before the last operation began. */
-  #before: { heating: Heating | null; mayMove: boolean; fromBefore: boolean } = { heating: null, mayMove: false, fromBefore: false }
+  #before: { heating: Heating | null; lid: Heating | null; mayMove: boolean; fromBefore: boolean } = {
+    heating: null,
+    lid: null,
+    mayMove: false,
+    fromBefore: false,
+  }
 
   constructor(known: Known, { journal, log }: { journal: RunStore; log: Log }) {
     this.#known = known
     this.#journal = journal
     this.#log = log
-    this.#mayMove = this.fromBefore && journal.leftBy(known.device_id) !== 'set_temperature'
+    this.#mayMove = this.fromBefore && !onlyHeat.has(journal.leftBy(known.device_id) ?? '')
   }
 
-  /** The heat that this service switched on, or the lowest set point of a heater that cannot be switched off. */
+  /** The heat that this service switched on, or that of the lid if only the lid is on, or the lowest set point of a heater that cannot be switched off. */
   get heating(): Heating | null {
-    return this.#heating
+    return this.#heating?.is_lowest === false ? this.#heating : (this.#lid ?? this.#heating)
   }
 
   /** Whether this service switched the heater on, and not off since. */
   get hot(): boolean {
-    return this.#heating?.is_lowest === false
+    return this.heating?.is_lowest === false
   }
 
   /** Whether it was on when the service last ended, and has not been seen off since. */
@@ -80,17 +90,19 @@ export class LeftOn {
   async before(name: string, leaves_on: Leaves, heats_to: number | null = null): Promise<void> {
     const goesOn = this.#goesOn(leaves_on)
     await this.#written
-    this.#before = { heating: this.#heating, mayMove: this.#mayMove, fromBefore: this.fromBefore }
+    this.#before = { heating: this.#heating, lid: this.#lid, mayMove: this.#mayMove, fromBefore: this.fromBefore }
     if (goesOn && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
     if (goesOn) this.#isOff = false
     if (goesOn === 'heat') this.#heating = { target: heats_to, is_lowest: false }
+    if (goesOn === 'lid heat') this.#lid = { target: heats_to, is_lowest: false }
     if (goesOn === 'motion') this.#mayMove = true
   }
 
   /** Takes back the last record, because the operation was refused and nothing was done. */
   async refused(): Promise<void> {
-    const wasHot = this.#before.heating?.is_lowest === false
+    const wasHot = this.#before.heating?.is_lowest === false || this.#before.lid !== null
     this.#heating = this.#before.heating
+    this.#lid = this.#before.lid
     this.#mayMove = this.#before.mayMove
     if (!wasHot && !this.#before.fromBefore) await this.#crossOut()
   }
@@ -98,14 +110,16 @@ export class LeftOn {
   /** Records the good end of an operation. */
   after(leaves_on: Leaves): void {
     if (leaves_on === 'no heat') this.#heating = this.#coldest()
+    if (leaves_on === 'no lid heat') this.#lid = null
     if (this.#goesOn(leaves_on) === 'motion') this.#mayMove = false
-    const hasEnded = leaves_on === 'no heat' || this.#goesOn(leaves_on) === 'motion'
+    const hasEnded = leaves_on === 'no heat' || leaves_on === 'no lid heat' || this.#goesOn(leaves_on) === 'motion'
     if (hasEnded && !this.hot && !this.#mayMove) void this.#crossOut()
   }
 
   /** Records that the device has acknowledged that it is at rest and cold. */
   off(): void {
     this.#heating = this.#coldest()
+    this.#lid = null
     this.#mayMove = false
     void this.#crossOut()
   }
@@ -130,8 +144,8 @@ export class LeftOn {
     return this.#written
   }
 
-  #goesOn(leaves_on: Leaves): 'motion' | 'heat' | undefined {
-    if (leaves_on === 'no heat' || (leaves_on === 'motion' && this.#known.timesItself)) return undefined
+  #goesOn(leaves_on: Leaves): 'motion' | 'heat' | 'lid heat' | undefined {
+    if (leaves_on === 'no heat' || leaves_on === 'no lid heat' || (leaves_on === 'motion' && this.#known.timesItself)) return undefined
     return leaves_on
   }
 }

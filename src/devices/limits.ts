@@ -60,9 +60,10 @@ export class DeviceLimits {
     return this.#now
   }
 
-  /** Throws `invalid` for parameters that the device does not take. */
-  check(params: Readonly<Record<string, unknown>>): void {
+  /** Throws `invalid` for parameters that the device does not take. `isOwn` tells that a program behind the device has described the operation. */
+  check(params: Readonly<Record<string, unknown>>, isOwn: boolean): void {
     checkLimits(this.#device_id, params, this.#present)
+    if (!isOwn) checkListLimits(this.#device_id, params, this.#present)
   }
 
   /** Throws `invalid` for a point that the arm does not reach, or that is out of this world. */
@@ -85,6 +86,22 @@ export function checkLimits(device_id: string, params: Readonly<Record<string, u
         `${name} ${quantity(value, limit)} is finer than ${device_id} knows: give a multiple of ${limit.step}, ${range(limit)}`,
       )
     }
+  }
+}
+
+/**
+ * Throws `invalid`, naming the place, for a member of a record in a list that is outside the limit of its name: `steps[2].temperature`. For operations of
+ * the table only: in a list of an operation that a program describes, a name may mean something else.
+ */
+export function checkListLimits(device_id: string, params: Readonly<Record<string, unknown>>, limits: Limits): void {
+  for (const [list, records] of Object.entries(params))
+    if (Array.isArray(records)) for (const [i, record] of records.entries()) checkRecord(device_id, record, limits, `${list}[${i}]`)
+}
+
+function checkRecord(device_id: string, record: unknown, limits: Limits, at: string): void {
+  for (const [name, value] of Object.entries(Object(record))) {
+    const limit = limits[name]
+    if (limit) checkLimits(device_id, { [`${at}.${name}`]: value }, { [`${at}.${name}`]: limit })
   }
 }
 

@@ -16,7 +16,7 @@ const words: Readonly<Record<string, string>> = {
   lock_plate: 'Locked|lock the plate in {device}',
   unlock_plate: 'Unlocked|unlock the plate in {device}',
   set_temperature: 'Set|set {device}[ to {temperature} °C]',
-  set_lid_temperature: 'Set|set the lid of {device}[ to {temperature} °C]',
+  set_lid_temperature: 'Set|set the lid of {device}[ to {lid_temperature} °C]',
   run_profile: 'Ran|run a temperature profile on {device}',
   store: 'Stored|store the labware at {device}[ in slot {slot}]',
   retrieve: 'Retrieved|retrieve the labware[ in slot {slot}] of {device}',
@@ -31,11 +31,13 @@ const words: Readonly<Record<string, string>> = {
   place: 'Set|set labware down[ at {at}] with {device}',
 }
 const heaterOff = 'Switched|switch the heater of {device} off'
+const lidHeaterOff = 'Switched|switch the heater of the lid of {device} off'
 const anyOther = 'Performed|perform {operation} at {device}[ ({listed})]'
 
 /** Words an operation, also one that the program behind a device describes. */
 export function operationWords(device: string, operation: string, params: Readonly<Record<string, unknown>>): Sentence {
   if (operation === 'set_temperature' && params.temperature === null) return sentence(heaterOff, { device })
+  if (operation === 'set_lid_temperature' && params.lid_temperature === null) return sentence(lidHeaterOff, { device })
   const template = Object.hasOwn(words, operation) ? words[operation]! : anyOther
   const listed = Object.entries(params)
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)

@@ -6,6 +6,7 @@ import { Name } from '../kit/name.ts'
 import { inSeconds } from '../kit/seconds.ts'
 import { type Axis, axisNames, jogged } from './axes.ts'
 import type { Held } from './hold.ts'
+import { ProfileSteps, profileSeconds, type TemperatureProfile } from './temperature_profile.ts'
 
 /** Makes the schema of a number with a unit. The limits of a device narrow it. */
 function quantity(unit: string, description: string) {
@@ -27,16 +28,14 @@ const Nothing = v.strictObject({})
 /** The number of a slot in a storage, from 1. */
 const Slot = described(Whole(1, 10_000), 'Slot of the storage, from 1')
 
-/** A step of a temperature profile. */
-const ProfileStep = v.strictObject({ temperature: quantity('°C', 'Temperature of the block'), seconds: quantity('s', 'Time at it') })
-
 /**
  * The operations: POST with a body, answered when they are done.
  *
- * `typical_seconds` and `margin_seconds` are added to the requested `duration`, if there is one: the first is the time that the operation
+ * `typical_seconds` and `margin_seconds` are added to the requested time, which is `duration`, or what `asked_seconds` computes: the first is the time that the operation
  * usually takes besides; after the second the service gives up, halts the device and latches a fault.
  * `done` is the message of a good end. `leaves_on` returns what would continue if this process ended: the motion for
- * its duration, unless the instrument times it; or the heat until it is switched off or the device is halted. An `extension` goes
+ * its duration, unless the instrument times it; or the heat of the device or of its lid until it is switched off or the device is halted. `heats_to` returns
+ * the set point of that heat, by default `temperature`. An `extension` goes
  * beyond the published API. An operation that is `held` lasts only while its caller renews it, and ends gently then. `goes_to` returns the
  * teachpoint to which it goes; the driver gets the way there. `returns` is the schema of the values that it gives, with their units. `sets` is the state of the door or the plate lock after a good end; null where
  * the instrument moves the door as it likes.
@@ -147,26 +146,26 @@ export const operations = {
   set_lid_temperature: {
     summary: 'Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached',
     extension: true,
-    params: v.strictObject({ temperature: quantityOrOff('°C', 'Target temperature of the lid, or null for no heat') }),
+    params: v.strictObject({ lid_temperature: quantityOrOff('°C', 'Target temperature of the lid, or null for no heat') }),
     typical_seconds: 1,
     margin_seconds: 10,
-    leaves_on: ({ temperature }: { temperature: number | null }) => (temperature === null ? undefined : 'heat'),
-    done: ({ temperature }: { temperature: number | null }) =>
-      temperature === null ? 'lid heater switched off' : `lid temperature set to ${temperature} °C`,
+    leaves_on: ({ lid_temperature }: { lid_temperature: number | null }) => (lid_temperature === null ? 'no lid heat' : 'lid heat'),
+    heats_to: ({ lid_temperature }: { lid_temperature: number | null }) => lid_temperature,
+    done: ({ lid_temperature }: { lid_temperature: number | null }) =>
+      lid_temperature === null ? 'lid heater switched off' : `lid temperature set to ${lid_temperature} °C`,
   },
   run_profile: {
     summary: 'Run a temperature profile: the steps in order, repeated; the last temperature is held afterwards',
     extension: true,
     params: v.strictObject({
-      steps: described(
-        v.pipe(v.array(ProfileStep), v.minLength(1), v.maxLength(100)),
-        'Steps of the profile: [{"temperature": 95, "seconds": 30}]',
-      ),
-      repetitions: choice(1, 999, 1, 'How many times the steps are done'),
+      steps: ProfileSteps,
+      repetitions: choice(1, 999, 1, 'Number of times that the steps are done'),
     }),
     typical_seconds: 60,
     margin_seconds: 3600,
+    asked_seconds: profileSeconds,
     leaves_on: () => 'heat',
+    heats_to: ({ steps }: TemperatureProfile) => steps.at(-1)?.temperature ?? null,
     done: ({ steps, repetitions }: { steps: readonly unknown[]; repetitions: number }) =>
       `profile of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'} done ${repetitions === 1 ? 'once' : `${repetitions} times`}`,
   },
@@ -284,84 +283,6 @@ const moves = {
 /** Operations and moves: the tasks that take time on a device. */
 export const tasks = { ...operations, ...moves }
 
-/** The point at which a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
-const poseMembers = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
-export type Pose = Record<(typeof poseMembers)[number], number>
-
-/**
- * The questions to an instrument: GET, answered at once, also while an operation runs. `shown` makes the answer of the API, without the
- * `device_id`, from the driver's answer. A number with a unit in `answer` makes the question a measurement: see `measurements`.
- */
-export const questions = {
-  get_temperature: {
-    summary: 'Get the temperature in °C, and the target, null when none is set',
-    success: 'The temperature now',
-    answer: v.strictObject({
-      device_id: v.string(),
-      temperature: v.pipe(v.number(), v.metadata({ unit: '°C' })),
-      target: described(v.nullable(v.number()), 'null when none is set', '°C'),
-    }),
-    shown: (read: { temperature: number; target: number | null }) => read,
-  },
-  get_lid_temperature: {
-    summary: 'Get the temperature of the lid in °C, and the target, null when none is set',
-    success: 'The temperature now',
-    answer: v.strictObject({
-      device_id: v.string(),
-      lid_temperature: v.pipe(v.number(), v.metadata({ unit: '°C' })),
-      target: described(v.nullable(v.number()), 'null when none is set', '°C'),
-    }),
-    shown: (read: { lid_temperature: number; target: number | null }) => read,
-  },
-  humidity: {
-    summary: 'Get the relative humidity in %, and the target, null when none is set',
-    success: 'The humidity now',
-    answer: v.strictObject({
-      device_id: v.string(),
-      humidity: v.pipe(v.number(), v.metadata({ unit: '%' })),
-      target: described(v.nullable(v.number()), 'null when none is set', '%'),
-    }),
-    shown: (read: { humidity: number; target: number | null }) => read,
-  },
-  co2: {
-    summary: 'Get the concentration of CO2 in %, and the target, null when none is set',
-    success: 'The concentration now',
-    answer: v.strictObject({
-      device_id: v.string(),
-      co2: v.pipe(v.number(), v.metadata({ unit: '%' })),
-      target: described(v.nullable(v.number()), 'null when none is set', '%'),
-    }),
-    shown: (read: { co2: number; target: number | null }) => read,
-  },
-  weight: {
-    summary: 'Get the weight in g that a balance shows now, also while it is not stable',
-    success: 'The weight now',
-    answer: v.strictObject({ device_id: v.string(), weight: v.pipe(v.number(), v.metadata({ unit: 'g' })), stable: v.boolean() }),
-    shown: (read: { weight: number; stable: boolean }) => read,
-  },
-  barcode: {
-    summary: 'Get the barcode that a scanner has read last',
-    success: 'The newest code; null before the first',
-    answer: v.strictObject({ device_id: v.string(), barcode: v.nullable(v.string()) }),
-    shown: (read: { barcode: string | null }) => read,
-  },
-  pose: {
-    summary: 'Get the position of an arm as the coordinates of a teachpoint',
-    description:
-      'Of a transporter that can tell it: `capabilities` lists `pose` then. Refused while it moves, unless a person jogs it or leads it by hand.',
-    success: 'Where it is',
-    answer: v.strictObject({
-      device_id: v.string(),
-      coord_type: v.literal('cartesian'),
-      coords: described(v.strictObject(v.entriesFromList(poseMembers, v.number())), 'mm and degrees, as in a teachpoint'),
-    }),
-    shown: (coords: Pose) => ({ coord_type: 'cartesian', coords }),
-  },
-} as const satisfies Record<string, QuestionShape>
-
-/** All that is read by GET, in the order in which it is shown. */
-export const readings = { initialized: { summary: 'Check whether the device is initialized' }, ...questions }
-
 type TaskShape = { typical_seconds: number; margin_seconds: number; done(params: never): string }
 
 type OperationShape = TaskShape & {
@@ -369,7 +290,9 @@ type OperationShape = TaskShape & {
   extension?: true
   params: v.GenericSchema
   returns?: v.GenericSchema
+  asked_seconds?(params: never): number
   leaves_on?(params: never): Leaves
+  heats_to?(params: never): number | null
   held?: Held
   goes_to?(params: never): string
   sets?: { plate_lock?: Parts['plate_lock']; door?: Parts['door'] | null }
@@ -378,49 +301,19 @@ type OperationShape = TaskShape & {
 /** The state of the door and the plate lock; a member is absent while nobody knows it. */
 export type Parts = { plate_lock?: 'locked' | 'unlocked'; door?: 'open' | 'closed' }
 
-/** The effect that continues when this process ends; `no heat` if the operation has ended the heat. */
-export type Leaves = 'motion' | 'heat' | 'no heat' | undefined
-
-export type QuestionShape = {
-  summary: string
-  description?: string
-  success: string
-  answer: v.GenericSchema & { entries: Record<string, v.GenericSchema> }
-  shown(read: never): object
-}
+/**
+ * The effect that continues when this process ends; `no heat` if the operation has ended the heat, and `no lid heat` if it has ended the heat of a lid
+ * that has a heater of its own.
+ */
+export type Leaves = 'motion' | 'heat' | 'no heat' | 'lid heat' | 'no lid heat' | undefined
 
 export type OperationName = keyof typeof operations
 /** The operations that can be performed; a stop is handled separately. */
 export type Performable = Exclude<OperationName, 'stop'>
 export type MoveName = keyof typeof moves
 export type TaskName = keyof typeof tasks
-export type ReadingName = keyof typeof readings
-export type Question = keyof typeof questions
-/** The answer of a driver to a question. */
-export type Read<Name extends Question> = Parameters<(typeof questions)[Name]['shown']>[0]
 /** The parameters of an operation: the members of its body. */
 export type Params<Name extends OperationName> = v.InferOutput<(typeof operations)[Name]['params']>
-
-/** A question that measures a value: the name of that value in the answer of the driver and of the bench, and its unit. */
-export type Measurement = { question: Question; name: string; unit: string }
-
-/**
- * Returns the questions that measure a value, in the order of the table, each with the first number with a unit in its answer. The value is read in
- * the background, and shown in the readings, on the page and among the metrics; `target` in an answer is the value that the device was set to.
- */
-export function measurements(): Measurement[] {
-  return (Object.keys(questions) as Question[]).flatMap((question) => {
-    for (const [name, schema] of Object.entries<v.GenericSchema>(questions[question].answer.entries)) {
-      const { unit } = v.getMetadata(schema)
-      if (name !== 'target' && typeof unit === 'string') return { question, name, unit }
-    }
-    return []
-  })
-}
-
-export function isQuestion(name: string): name is Question {
-  return Object.hasOwn(questions, name)
-}
 
 /** Returns how an operation is held; undefined for one that ends by itself. */
 export function heldOf(name: string): Held | undefined {
@@ -445,6 +338,11 @@ export function isOptional(schema: v.GenericSchema): schema is v.OptionalSchema<
 /** Returns the words of which a member of a body takes one; undefined for a member of another kind. */
 export function optionsOf(schema: v.GenericSchema): readonly string[] | undefined {
   return schema.type === 'picklist' ? (schema as v.PicklistSchema<readonly string[], undefined>).options : undefined
+}
+
+/** Whether a member of a body is a list of records. */
+export function isList(schema: v.GenericSchema): boolean {
+  return schema.type === 'array'
 }
 
 /** Whether a member of a body is text, and not a number. */

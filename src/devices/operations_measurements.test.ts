@@ -9,7 +9,7 @@ import { described } from '../kit/described.ts'
 import { oneDevice } from '../testing/devices.ts'
 import type { Device } from './device.ts'
 import { Ledger } from './ledger.ts'
-import { measurements, type Question, questions } from './operations.ts'
+import { measurements, type Question, questions } from './reading_table.ts'
 import { Readings } from './readings.ts'
 
 const name = 'get_humidity' as Question
@@ -28,7 +28,12 @@ const humid: typeof bioshake = {
 }
 
 test('a question with a unit measures a value, and one without measures none', (t) => {
-  t.same(measurements(), [{ question: 'get_temperature', name: 'temperature', unit: '°C' }], 'pose has no unit')
+  const measured = measurements().map(({ question, name, unit }) => `${question}: ${name} in ${unit}`)
+  t.match(measured, ['get_temperature: temperature in °C', 'get_lid_temperature: lid_temperature in °C', 'humidity: humidity in %'])
+  t.notOk(
+    measured.some((words) => /^(pose|barcode)/.test(words)),
+    'they have no unit',
+  )
   t.end()
 })
 

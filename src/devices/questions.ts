@@ -3,7 +3,7 @@
 import { LabError } from '../errors.ts'
 import type { Abilities } from './abilities.ts'
 import type { Device } from './device.ts'
-import { measurements, type Question, type Read } from './operations.ts'
+import { measurements, type Question, type Read } from './reading_table.ts'
 import type { Reading } from './records.ts'
 import { SharedAnswer } from './shared_answer.ts'
 

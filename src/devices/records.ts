@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
 import { Name } from '../kit/name.ts'
-import { questions } from './operations.ts'
+import { questions } from './reading_table.ts'
 
 const Nullable = { text: v.nullable(v.string()), number: v.nullable(v.number()) }
 const UnixSeconds = described(v.number(), 'Unix time', 's')

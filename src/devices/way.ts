@@ -1,6 +1,6 @@
 // The way of an arm to a point, as a pick or a place gets it, and the skills that it needs.
 
-import type { Pose } from './operations.ts'
+import type { Pose } from './reading_table.ts'
 
 export const jointMembers = ['base', 'shoulder', 'elbow', 'wrist', 'rail', 'gripper'] as const
 /** Degrees; the rail is in mm. The members of a joint teachpoint's `coords`. */

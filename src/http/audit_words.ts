@@ -98,6 +98,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
     by: 'position',
     words: { null: 'Took|take {labware} off the bench', else: 'Said|say that {labware} stands[ at {place}]' },
   },
+  correctInventory: 'Corrected|correct the inventory of {device_id}',
   stopAllBenches: 'Stopped|stop every device of every bench',
   startJourney: 'Started|start a journey[ {name}][ of {labware}]',
   decideJourney: 'Decided|decide[ {decision}] about the journey {journey_id}',

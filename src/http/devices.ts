@@ -1,7 +1,7 @@
 // The GET routes of devices: identity, capabilities, readings, and the wire log.
 
 import * as v from 'valibot'
-import { type Question, type QuestionShape, questions, readings } from '../devices/operations.ts'
+import { type Question, type QuestionShape, questions, readings } from '../devices/reading_table.ts'
 import { mostOfDay, type Readings } from '../devices/readings.ts'
 import { Capabilities, DeviceInfo, DeviceSummary, Initialized, OwnReading, Reading } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'

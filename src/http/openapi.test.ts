@@ -89,7 +89,7 @@ test('every operation has an id of its own, a tag that is explained, and an answ
   t.same(ids, [...new Set(ids)])
   const tags = document.tags.map(({ name }) => name)
   for (const { operation } of all) {
-    t.match(operation.operationId, /^[a-z][A-Za-z]+$/)
+    t.match(operation.operationId, /^[a-z][A-Za-z0-9]+$/)
     t.ok(operation.tags.length === 1 && tags.includes(operation.tags[0]!), operation.operationId)
     t.ok(operation.responses.default, operation.operationId)
     for (const status of Object.keys(operation.responses)) t.match(status, /^([1-5]\d\d|default)$/)
@@ -152,10 +152,13 @@ test('every status that the service can answer has a meaning', async (t) => {
 })
 
 test('every quantity of an operation carries its unit', async (t) => {
-  const schemas = document.components.schemas as Record<
-    string,
-    { properties?: Record<string, { type?: string; 'x-unit'?: string; description?: string }> }
-  >
+  type Member = { type?: string; 'x-unit'?: string; description?: string; items?: object }
+  const schemas = document.components.schemas as Record<string, { properties?: Record<string, Member> }>
+  /** The members, and in place of a list those of its records. */
+  const membersOf = ({ properties = {} }: (typeof schemas)[string]): [string, Member][] =>
+    Object.entries(properties).flatMap(([name, member]) =>
+      member.type === 'array' ? membersOf(resolved(member.items!) as (typeof schemas)[string]) : [[name, member] as [string, Member]],
+    )
   t.match(schemas.ShakeDeviceRequest?.properties, {
     speed: { type: 'number', 'x-unit': 'rpm', description: /in rpm/ },
     duration: { type: 'number', 'x-unit': 's', description: /in s/ },
@@ -166,7 +169,7 @@ test('every quantity of an operation carries its unit', async (t) => {
   for (const { operation } of named) {
     const schema =
       operation.requestBody && (resolved(operation.requestBody.content['application/json']!.schema) as (typeof schemas)[string])
-    const quantities = Object.entries(schema?.properties ?? {}).filter(([, { type }]) => type !== 'integer' && type !== 'string')
+    const quantities = membersOf(schema ?? {}).filter(([, { type }]) => type !== 'integer' && type !== 'string')
     for (const [name, member] of quantities) t.type(member['x-unit'], 'string', `${operation.operationId} ${name}`)
   }
 })

@@ -9,6 +9,7 @@ type Example = {
 const padOne = { coord_type: 'cartesian', coords: { x: 120, y: 320, z: 40, yaw: 0, pitch: 0, roll: 0 } }
 const onArm = { parameters: { device_id: 'arm-1' } }
 const sinceMorning = { parameters: { since: '2026-01-31T08:00:00Z' } }
+const onThermocycler = { parameters: { device_id: 'thermocycler-1' } }
 const onCentrifuge = { parameters: { device_id: 'centrifuge-1' } }
 
 const justShake = {
@@ -48,6 +49,17 @@ export const examples: Record<string, Example> = {
   sealDevice: { parameters: { device_id: 'sealer-1' }, body: { temperature: 165, duration: 1.2 } },
   peelDevice: { parameters: { device_id: 'peeler-1' }, body: { parameter_set: 4, adhere: 1 } },
   setTemperature: { body: { temperature: 37 } },
+  setLidTemperature: { ...onThermocycler, body: { lid_temperature: 105 } },
+  runProfile: {
+    ...onThermocycler,
+    body: {
+      steps: [
+        { temperature: 95, seconds: 30 },
+        { temperature: 60, seconds: 45 },
+      ],
+      repetitions: 35,
+    },
+  },
   performOperation: { body: { operation: 'shake', params: { speed: 500, duration: 10 } } },
   jogDevice: { ...onArm, body: { axis: 'x', direction: '+', speed: 10 } },
   freeDrive: onArm,
@@ -76,6 +88,18 @@ export const examples: Record<string, Example> = {
   spawnThread: { body: { thread: 'plate' } },
   extendLateCall: { body: { seconds: 120 } },
   confirmManualStep: { body: { answer: 'done' } },
+  storeDevice: { parameters: { device_id: 'incubator-1' }, body: { slot: 12 } },
+  retrieveDevice: { parameters: { device_id: 'incubator-1' }, body: { slot: 12 } },
+  getInventory: { parameters: { device_id: 'incubator-1' } },
+  correctInventory: {
+    parameters: { device_id: 'incubator-1' },
+    body: {
+      slots: [
+        { slot: 12, labware: { barcode: 'P-0042', type: '96-well' } },
+        { slot: 13, labware: null },
+      ],
+    },
+  },
   relocateLabware: { body: { position: 'pad_2' } },
   recoverThread: { body: { decision: 'RETRY' } },
   labwarePlaced: { body: { barcode: 'P-0001' } },

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { Backup } from '../care/backups.ts'
-import { questions } from '../devices/operations.ts'
+import { questions } from '../devices/reading_table.ts'
 import {
   Capabilities,
   DeviceInfo,

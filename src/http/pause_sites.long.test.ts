@@ -135,6 +135,25 @@ const scenes: Record<PauseSite, Scene> = {
     remedy: /carry plate to where there is a way.*PUT \/api\/labware/,
     ends: { RETRY: done, ABORT_THREAD: aborted },
   },
+  IDENTITY: {
+    async open(t) {
+      const document = plateRun([{ method: 'seal_it' }])
+      const run = await beginRun(t, { workflow: document, has_scanner: true })
+      await run.does('scan-1', 'scan')
+      await run.breaks('scan-1', 'jam')
+      return { run, thread: await run.thread('plate', 'PAUSED'), mend: () => run.mends('scan-1') }
+    },
+    incident: 'ACTION_FAILED',
+    why: /^scan-1: .*jammed.*; plate at pad_1 was not scanned$/,
+    remedy: /look at the labware at pad_1. Put plate there, and decide RETRY/,
+    latched: ['scan-1', 'faulted'],
+    // It comes back to the scanner at its end.
+    ends: {
+      RETRY: ['ACTION scan COMPLETED', ...sealed, 'ACTION scan COMPLETED', ...done],
+      CONTINUE: [...sealed, 'ACTION scan COMPLETED', ...done],
+      ABORT_THREAD: aborted,
+    },
+  },
   ACTION_RESOLUTION: {
     async open(t) {
       const run = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }, { method: 'seal_it' }, { method: 'shake_it' }]) })

@@ -5,6 +5,7 @@ import type { Route } from './contract.ts'
 import { dryRunRoutes } from './dry_runs.ts'
 import { executionRoutes } from './executions.ts'
 import { incidentRoutes } from './incidents.ts'
+import { inventoryRoutes } from './inventory.ts'
 import { labwareRoutes } from './labware.ts'
 import { labwareHistoryRoutes } from './labware_history.ts'
 import { liveRoutes } from './live.ts'
@@ -33,6 +34,7 @@ export const runRoutes: readonly Route<Bench>[] = [
   ...operatorRoutes,
   ...incidentRoutes,
   ...labwareRoutes,
+  ...inventoryRoutes,
   ...labwareHistoryRoutes,
   ...liveRoutes,
   ...runFaultRoutes,

@@ -29,6 +29,7 @@ const movesNothing = new Set([
   'stopExecution',
   'closeExecution',
   'relocateLabware',
+  'correctInventory',
   'pauseThread',
   'stopThread',
   'simulate',

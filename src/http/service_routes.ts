@@ -53,6 +53,7 @@ export const runPaths = [
   '/api/workflows/*',
   '/api/submissions/*',
   '/api/simulations/*',
+  '/api/devices/:device_id/inventory',
   '/api/executions/*',
   '/api/threads/*',
   '/api/operator/*',
@@ -66,4 +67,4 @@ export const runPaths = [
 const bareRoots = ['/api/threads', '/api/operator', '/api/sim/executions']
 
 /** The routes of `run_routes.ts` without parameters, which a refusal may suggest before that file is loaded. */
-export const runRoots = runPaths.map((path) => path.replace('/*', '')).filter((path) => !bareRoots.includes(path))
+export const runRoots = runPaths.map((path) => path.replace('/*', '')).filter((path) => !bareRoots.includes(path) && !path.includes(':'))

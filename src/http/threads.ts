@@ -68,18 +68,20 @@ export const threadRoutes: Route<Rooms>[] = [
       'RETRY does all of it again, RETRY_OP the failed call alone; CONTINUE is your word that it is dealt with; ABORT_ACTION goes on with the next action, ' +
       'ABORT_METHOD with the next method, ABORT_THREAD ends it. RETRY with `on` does the action at that device of its pool, and brings the labware there ' +
       '(`retry_on` of the thread names them); a device that is busy, stopped or taken is refused. RETRY with `by` has a person make the move of an arm that is stopped or has a ' +
-      'fault (`retry_by` names them; while the arm may still move, nobody, unless the power of the arm is off: `arm_is_off`). A decision that is not possible there is a conflict that says which are.',
+      'fault (`retry_by` names them; while the arm may still move, nobody, unless the power of the arm is off: `arm_is_off`). CONTINUE about labware that a scanner did not know is ' +
+      'your word that it is the right one, with another `barcode` if you give one. A decision that is not possible there is a conflict that says which are.',
     body: v.strictObject({
       decision: v.picklist(decisions),
       on: v.optional(described(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), 'With RETRY: the device at which the action is done')),
       by: v.optional(described(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), 'With RETRY: the person who makes the move')),
       arm_is_off: v.optional(described(v.boolean(), 'With `by`: your word that the power of the arm is off')),
+      barcode: v.optional(described(Barcode, 'With CONTINUE, of labware that a scanner did not know: the barcode that it has')),
     }),
     solves: true,
-    tell(thread, { decision, on, by, arm_is_off }) {
-      const its = recoveryIn(thread, decision, { on, by })
-      recover(thread, decision, { on, by, arm_is_off })
-      const how = `${on === undefined ? '' : ` at ${on}`}${by === undefined ? '' : ` by ${by}`}`
+    tell(thread, { decision, on, by, arm_is_off, barcode }) {
+      const its = recoveryIn(thread, decision, { on, by, barcode })
+      recover(thread, decision, { on, by, arm_is_off, barcode })
+      const how = [on && ` at ${on}`, by && ` by ${by}`, barcode && ` with the barcode ${barcode}`].filter(Boolean).join('')
       return { message: `the decision about ${thread.name} is ${decision}${how}`, ...its }
     },
   }),

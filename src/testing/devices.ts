@@ -2,9 +2,10 @@
 
 import type { Test } from 'tap'
 import * as v from 'valibot'
-import { isOnPins, type LineDriver, type PinsDriver } from '../../drivers/driver.ts'
+import { isOnPins, type LineDriver, type PinsDriver, serialOf } from '../../drivers/driver.ts'
 import { simulatedBoard } from '../../drivers/transports/simulated_board.ts'
 import { simulatedLine } from '../../drivers/transports/simulated_line.ts'
+import { putPlates } from '../../drivers/transports/simulator.ts'
 import type { Identity } from '../devices/device.ts'
 import { Ledger } from '../devices/ledger.ts'
 import { noStores } from '../devices/no_stores.ts'
@@ -66,8 +67,9 @@ function made<Settings>(
     wire.note(direction, bytes)
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1').trim())
   })
+  const playArm = (operation: string, params: Readonly<Record<string, unknown>>) => putPlates(link.simulator.places, operation, params)
   const about = { device_id: 'd', type: driver.type, name: 'D', driver: 'd', simulated: false, time_scale: 1, bounds: {} }
-  const configured = { ...about, identity, on_restart, driven: { device, link, profile, wire } }
+  const configured = { ...about, identity, on_restart, driven: { device, link, profile, wire, playArm } }
   return { configured, link, device, profile, written }
 }
 
@@ -95,6 +97,6 @@ function put<Settings>(driver: LineDriver<Settings> | PinsDriver<Settings>, sett
     const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire: clock })
     return { link: board, device: driver.open({ board, clock, settings }), profile: driver.profile(settings) }
   }
-  const line = simulatedLine({ ...driver, settings, clock, wire: clock })
+  const line = simulatedLine({ ...driver, serial: serialOf(driver, settings), settings, clock, wire: clock })
   return { link: line, device: driver.open({ line, clock, settings }), profile: driver.profile(settings) }
 }

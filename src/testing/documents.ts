@@ -19,6 +19,8 @@ export type TestBench = {
   operations?: Readonly<Record<string, Readonly<Record<string, number | null>>>>
   pools?: TopologyInput['pools']
   translators?: TopologyInput['translators']
+  /** The scanner at each of these positions, and of each of these arms. */
+  scanners?: Readonly<Record<string, string>>
 }
 
 /** Returns the topology of a bench on which one arm reaches every position. */
@@ -28,12 +30,14 @@ export function oneArm({ arm = 'arm', ...bench }: TestBench & { arm?: string }):
 
 /** Returns the topology of a bench whose arms reach these positions. A position of no other kind is a pad. */
 export function severalArms(reach: Readonly<Record<string, Names>>, bench: TestBench = {}): TopologyInput {
-  const { name = 'bench', sites = {}, operations = {}, pools = {}, translators = {} } = bench
+  const { name = 'bench', sites = {}, operations = {}, pools = {}, translators = {}, scanners = {} } = bench
+  const withScanner = <Part extends object>(part: Part, at: string) =>
+    scanners[at] === undefined ? part : { ...part, scanner: scanners[at] }
   return {
     format: 1,
     name,
-    transporters: mapped(reach, (positions) => ({ positions: [...positions] })),
-    positions: { ...each(Object.values(reach).flat(), {}), ...positionsOf(bench) },
+    transporters: mapped(reach, (positions, arm) => withScanner({ positions: [...positions] }, arm)),
+    positions: mapped({ ...each(Object.values(reach).flat(), {}), ...positionsOf(bench) }, withScanner),
     translators,
     pools,
     devices: {

@@ -1,7 +1,7 @@
 // For tests: a device on its simulator with a virtual clock, and a clock for tests in real time.
 
 import * as v from 'valibot'
-import type { LineDriver, PinsDriver } from '../../drivers/driver.ts'
+import { type LineDriver, type PinsDriver, serialOf } from '../../drivers/driver.ts'
 import { type SimulatedBoard, simulatedBoard } from '../../drivers/transports/simulated_board.ts'
 import { type SimulatedLine, simulatedLine } from '../../drivers/transports/simulated_line.ts'
 import type { Device } from '../devices/device.ts'
@@ -21,7 +21,7 @@ export type Bench = {
 export async function onSimulator<Settings>(driver: LineDriver<Settings>, settings: unknown = {}): Promise<Bench> {
   const clock = new VirtualClock()
   const checked = v.parse(driver.settings, settings)
-  const line = simulatedLine({ ...driver, settings: checked, clock, wire: clock })
+  const line = simulatedLine({ ...driver, serial: serialOf(driver, checked), settings: checked, clock, wire: clock })
   const device = driver.open({ line, clock, settings: checked })
   const written: string[] = []
   line.onWire((direction, bytes) => {

@@ -34,6 +34,14 @@ const secondShaker = {
     { ...island, nests: { ...nests, shaker_2_in: 'shaker-2' }, pools: { shakers: ['shaker-1', 'shaker-2'] } },
   ),
 }
+/** Adds a scanner at pad_1. */
+const scanner = {
+  device: {
+    ...{ device_id: 'scan-1', driver: 'simulated', type: 'scanner', transport: { kind: 'simulated' } },
+    settings: { operations: { scan: { seconds: 2 } } },
+  },
+  topology: severalArms(arms, { ...island, scanners: { pad_1: 'scan-1' } }),
+}
 const coords = { x: 200, y: 100, z: 50, yaw: 0, pitch: 0, roll: 0 }
 const isles = ['isle_1', 'isle_2'].map((name) => ({ device_id: 'arm-2', name, coord_type: 'cartesian', coords }))
 
@@ -80,17 +88,19 @@ type Opening = {
   /** Another workflow in the folder. */
   besides?: object
   has_second_shaker?: boolean
+  has_scanner?: boolean
 }
 
 /** Opens the bench, loads the topology, and submits a run of the workflow `work`. */
 export async function beginRun(
   t: Test,
-  { workflow, run_mode = 'LIVE', time_scale, submission, besides, has_second_shaker }: Opening,
+  { workflow, run_mode = 'LIVE', time_scale, submission, besides, has_second_shaker, has_scanner }: Opening,
 ): Promise<Scripted> {
   const topologies = mkdtempSync(join(tmpdir(), 'benchd-topologies-'))
   atTheEnd(t).push(async () => rmSync(topologies, { recursive: true }))
-  const devices = has_second_shaker ? [...usual, secondShaker.device] : usual
-  writeFileSync(join(topologies, 'island.json'), JSON.stringify(has_second_shaker ? secondShaker.topology : topology))
+  const more = has_second_shaker ? secondShaker : has_scanner ? scanner : undefined
+  const devices = more ? [...usual, more.device] : usual
+  writeFileSync(join(topologies, 'island.json'), JSON.stringify(more?.topology ?? topology))
   if (typeof workflow === 'string') writeFileSync(join(topologies, 'work.ts'), workflow)
   else writeFileSync(join(topologies, 'work.json'), JSON.stringify(workflow))
   if (besides) writeFileSync(join(topologies, 'besides.json'), JSON.stringify(besides))

@@ -10,7 +10,7 @@ const phone = { width: 370, height: 720, em: 16 }
 const finger = 48
 
 function positionsOf(devices: Record<string, string | null>): DeckPlan['positions'] {
-  const rest = { parking: false, storage: false, handover: false, labware: null, reserved_for: null }
+  const rest = { parking: false, storage: false, handover: false, slot: null, labware: null, reserved_for: null }
   return Object.entries(devices).map(([name, device]) => ({ name, device, ...rest }))
 }
 

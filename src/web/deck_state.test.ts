@@ -4,6 +4,7 @@ import {
   armOf,
   contentOf,
   cut,
+  drawnTopology,
   labelOf,
   labwareWords,
   linesOf,
@@ -11,7 +12,6 @@ import {
   shortName,
   standingOn,
   threadName,
-  withTranslators,
 } from './deck_state.ts'
 
 const plate = {
@@ -23,7 +23,7 @@ const plate = {
   barcode: null,
   tips_left: null,
 } as const
-const free = { device: null, parking: false, storage: false, handover: false, labware: null, reserved_for: null }
+const free = { device: null, parking: false, storage: false, handover: false, slot: null, labware: null, reserved_for: null }
 const positions = ['pad_1', 'pad_2', 'shaker_in'].map((name) => ({ ...free, name }))
 const arm = { device_id: 'arm-1', positions: ['pad_1', 'pad_2', 'shaker_in'] }
 const topology = { name: 'demo', transporters: [arm], translators: [], pools: {}, devices: [], positions } as Topology
@@ -95,12 +95,40 @@ test('the stations of a translator belong to it', (t) => {
     translators: [{ name: 'shuttle', stations: names.slice(0, 2) }],
   }
   t.same(
-    withTranslators(its).positions.map((one) => [one.device, shortName(one)]),
+    drawnTopology(its).positions.map((one) => [one.device, shortName(one)]),
     [
       ['shuttle', 'start'],
       ['shuttle', 'end'],
       [null, 'pad_1'],
     ],
+  )
+  t.end()
+})
+
+test('the transfer station of a storage belongs to it, and its slots are not drawn', (t) => {
+  const its: Topology = {
+    ...topology,
+    transporters: [
+      { device_id: 'arm-1', positions: ['door', 'pad_1'] },
+      { device_id: 'incubator-1', positions: ['door', 'incubator'] },
+    ],
+    positions: [
+      ...['door', 'pad_1'].map((name) => ({ ...free, name })),
+      ...[1, 2].map((slot) => ({ ...free, name: `incubator/slot-${slot}`, slot })),
+    ],
+  }
+  const drawn = drawnTopology(its)
+  t.same(
+    drawn.positions.map(({ device, name }) => [device, name]),
+    [
+      ['incubator-1', 'door'],
+      [null, 'pad_1'],
+    ],
+  )
+  t.same(
+    drawn.transporters.map(({ device_id }) => device_id),
+    ['arm-1'],
+    'a storage has no arm',
   )
   t.end()
 })

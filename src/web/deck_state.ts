@@ -53,10 +53,28 @@ export function standingOn({ positions }: Topology, holders: ReadonlyMap<string,
   return positions.flatMap(({ name, labware }) => (labware && !holders.has(labware.labware_id) ? [[labware, name]] : []))
 }
 
-/** Returns the topology with the stations of each translator as positions of that device. */
-export function withTranslators(topology: Topology): Topology {
-  const translators = new Map(topology.translators.flatMap(({ name, stations }) => stations.map((station) => [station, name])))
-  return { ...topology, positions: topology.positions.map((one) => ({ ...one, device: one.device ?? translators.get(one.name) ?? null })) }
+/**
+ * Returns the topology as the picture shows it: the stations of each translator, and the transfer stations of each storage, are positions of that device.
+ * Slots of storages are not drawn: the card of the storage lists them.
+ */
+export function drawnTopology(topology: Topology): Topology {
+  const storages = storagesOf(topology)
+  const stations = new Map([
+    ...topology.translators.flatMap(({ name, stations }) => stations.map((station) => [station, name] as const)),
+    ...storages.flatMap(({ device_id, positions }) => positions.map((station) => [station, device_id] as const)),
+  ])
+  const drawn = topology.positions.filter(({ slot }) => slot === null)
+  return {
+    ...topology,
+    transporters: topology.transporters.filter(({ device_id }) => !storages.some((storage) => storage.device_id === device_id)),
+    positions: drawn.map((one) => ({ ...one, device: one.device ?? stations.get(one.name) ?? null })),
+  }
+}
+
+/** Returns the storages among the transporters: those that reach slots. */
+function storagesOf({ positions, transporters }: Topology): Topology['transporters'] {
+  const entries = new Set(positions.flatMap(({ name, slot }) => (slot === null ? [] : [name.replace(/\/slot-\d+$/, '')])))
+  return transporters.filter((transporter) => transporter.positions.some((entry) => entries.has(entry)))
 }
 
 /** The text on a plate: its barcode, else its name. */

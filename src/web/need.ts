@@ -14,8 +14,8 @@ export type Decision = {
   danger?: boolean
   /** The reason why it cannot be decided so now. */
   why?: string
-  /** A text that a person types or scans before pressing: its label, and the member of the body that holds it. */
-  asks?: { label: string; member: string }
+  /** A text that a person types or scans before pressing: its label, the member of the body that holds it, and the text that is wanted. */
+  asks?: { label: string; member: string; isOptional?: boolean; wants?: string }
 }
 
 /** The request of a decision, with what was typed. */
@@ -47,4 +47,9 @@ export type Need = {
   task?: Task
   /** The screen on which more is shown. */
   href?: string
+}
+
+/** Puts the decisions first that are possible now. */
+export function possibleFirst(decisions: readonly Decision[]): Decision[] {
+  return [...decisions.filter(({ why }) => !why), ...decisions.filter(({ why }) => why)]
 }

@@ -1,7 +1,8 @@
 // The cards of Needs you: a decision with its consequences, or a task for the hands with one large button.
 
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { BarcodeField } from './barcode_field.tsx'
 import { type Decision, type Need, type Task, withBody } from './need.ts'
 import { Act, Decisions, Empty } from './parts.tsx'
 import { notice, now, refusal, refusalOf, route, state } from './store.tsx'
@@ -50,7 +51,7 @@ function Answers({ need: { id, text, href }, task: { note, carries }, main, titl
   const place = useLink(id)
   const read = barcode.value.trim()
   const sent = isSent.value ? 'The answer was sent.' : undefined
-  const why = sent ?? main.why ?? (main.asks && !read ? 'Scan or type the barcode first.' : undefined)
+  const why = sent ?? main.why ?? (main.asks && !main.asks.isOptional && !read ? 'Scan or type the barcode first.' : undefined)
   const answer = async (members: object = {}) => {
     const scanned = main.asks && read ? { [main.asks.member]: read } : {}
     trouble.value = (await refusalOf(withBody(main.request, { ...members, ...scanned }))) ?? ''
@@ -78,10 +79,11 @@ function Answers({ need: { id, text, href }, task: { note, carries }, main, titl
         class="row"
         onSubmit={(event) => {
           event.preventDefault()
-          if (!why && !refusal.value) void answer()
+          // Enter in an empty field presses nothing.
+          if (!why && !refusal.value && (read || !main.asks)) void answer()
         }}
       >
-        {main.asks && <Barcode label={main.asks.label} of={barcode} />}
+        {main.asks && <BarcodeField {...main.asks} of={barcode} takesFocus={!main.asks.isOptional} />}
         <Act label={main.label} kind="main" why={why} about={`${titleId}-text`} onPress={() => answer()} />
         {!trouble.value && <span class="hint">{why ?? main.consequence}</span>}
         <p class="trouble" role="alert">
@@ -119,25 +121,6 @@ function useLink(id: string) {
     if (isNamed) place.current?.focus()
   }, [isNamed])
   return place
-}
-
-/** A field for a scanner: it has the focus, unless something else on the page has. */
-function Barcode({ label, of }: { label: string; of: Signal<string> }) {
-  const field = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    if (document.activeElement === document.body) field.current?.focus({ preventScroll: true })
-  }, [])
-  return (
-    <input
-      ref={field}
-      aria-label={label}
-      placeholder="Barcode"
-      autocomplete="off"
-      spellcheck={false}
-      value={of.value}
-      onInput={(event) => (of.value = event.currentTarget.value)}
-    />
-  )
 }
 
 function Opener({ label, isOpen, onPress }: { label: string; isOpen: boolean; onPress: () => void }) {

@@ -3,7 +3,8 @@
 import { type DeviceInfo, type Incident, ifState, type ListBlockersResponse, type State, type Thread } from '../clients/ts/benchd.ts'
 import { titled } from './forms.ts'
 import { aboutLateCall, isLateCall } from './late_calls.ts'
-import type { Decision, Need } from './need.ts'
+import { type Decision, type Need, possibleFirst } from './need.ts'
+import { correcting, wordsOfScan } from './scan_words.ts'
 import { steps } from './tasks.ts'
 import { authorText, decisionLabels, sentence } from './words.ts'
 
@@ -177,6 +178,7 @@ function threads(state: State): Need[] {
       const here = decisions.map((decision) => ({
         label: decisionLabels[decision],
         ...decisionWords[decision],
+        ...(one.held_at === 'IDENTITY' && wordsOfScan(plate)[decision]),
         ...(decision.startsWith('RETRY') && its && latched.has(its.state) && { why: `${its.device_id} must be ready first.` }),
         request: { operation: 'recoverThread' as const, asked: { path, body: { decision }, headers } },
       }))
@@ -200,6 +202,7 @@ function threads(state: State): Need[] {
             ...ifOff,
             ...elsewhere,
             ...here.slice(1),
+            ...(one.held_at === 'IDENTITY' ? [correcting(one, plate)] : []),
           ]),
         },
       ]
@@ -259,15 +262,15 @@ function byHand(
             label: 'Placed',
             consequence: 'The run continues: devices and arms may move.',
             request: { operation: 'labwarePlaced', asked },
-            ...(barcode && { asks: { label: `Barcode that was read of ${plate}`, member: 'barcode' } }),
+            asks: {
+              label: `Barcode that was read of ${plate}`,
+              member: 'barcode',
+              ...(barcode ? { wants: barcode } : { isOptional: true }),
+            },
           }
         : { label: 'Removed', consequence: 'The place counts as free.', request: { operation: 'labwareRemoved', asked } },
     ],
   }
-}
-
-function possibleFirst(decisions: readonly Decision[]): Decision[] {
-  return [...decisions.filter(({ why }) => !why), ...decisions.filter(({ why }) => why)]
 }
 
 function runs({ run }: State): Need[] {

@@ -4,6 +4,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Operations } from '../clients/ts/api.ts'
+import { BarcodeField } from './barcode_field.tsx'
 import type { Field } from './fields.ts'
 import { stepped } from './forms.ts'
 import { type Decision, requestOf } from './need.ts'
@@ -110,13 +111,7 @@ function Asking({ decision, isFirst }: Pick<DecidingProps, 'decision' | 'isFirst
   }
   return (
     <form class="row" onSubmit={submit}>
-      <input
-        aria-label={decision.asks?.label}
-        placeholder="Barcode"
-        autocomplete="off"
-        value={typed.value}
-        onInput={(event) => (typed.value = event.currentTarget.value)}
-      />
+      <BarcodeField label={decision.asks?.label ?? ''} of={typed} />
       <Deciding decision={decision} isFirst={isFirst} why={text ? decision.why : 'Scan or type the barcode first.'} onPress={press} />
     </form>
   )

@@ -42,7 +42,9 @@ function confirming({ step_id, move }: Step): Decision {
     label: isTake ? 'Taken' : 'Done',
     consequence: isTake ? `${move.labware} is in your hands.` : 'The run goes on.',
     request: { operation: 'confirmManualStep', asked: { path: { step_id }, body: isTake ? { answer: 'taken' } : {} } },
-    ...(move?.ask_barcode && { asks: { label: `Barcode that was read of ${move.labware}`, member: 'barcode' } }),
+    ...(move?.ask_barcode && {
+      asks: { label: `Barcode that was read of ${move.labware}`, member: 'barcode', ...(move.barcode !== null && { wants: move.barcode }) },
+    }),
   }
 }
 

@@ -63,6 +63,8 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/\bthen say that it is placed/, 'then press “Placed”'],
   [/\bthen say that it is removed/, 'then press “Removed”'],
   [/\bthen confirm the step/, 'then press “Done”'],
+  [/decide CONTINUE, with "barcode" if it has another barcode/g, 'press “It is …”, or scan its other barcode into “Correct the barcode”'],
+  [/decide RETRY, which scans again/g, 'press “Scan again”'],
   [/and give it as "barcode"/g, 'and scan or type it'],
   [/POST \/api\/devices\/([^/\s]+)\/stop/g, 'press “Stop” of $1'],
   [/POST \/api\/executions\/\S+\/skip, or complete its incident/g, '“Skip” on the screen of the run, or “Mark as done” of its incident'],

@@ -6,6 +6,7 @@ import { StepQueue } from '../kit/steps.ts'
 import { VirtualTime } from '../kit/virtual_time.ts'
 import type { DeviceCondition, Equipment } from './equipment/equipment.ts'
 import { PureEquipment } from './equipment/pure_equipment.ts'
+import { scannersOf } from './plans/check_scanners.ts'
 import { Durations } from './plans/durations.ts'
 import type { Workflow } from './plans/plan.ts'
 import { Hops, movesOf } from './plans/timing.ts'
@@ -145,7 +146,7 @@ export class RunEnvironments {
       const condition = await (now ? now.conditionOf?.(name) : live.conditionWhenNew?.(name))
       if (condition) found.set(name, condition)
     }
-    await Promise.allSettled([...devices.keys(), ...Object.keys(document.transporters)].map(look))
+    await Promise.allSettled([...devices.keys(), ...Object.keys(document.transporters), ...scannersOf(document)].map(look))
     return found
   }
 

@@ -22,7 +22,7 @@ import { RunEnvironments } from './run_environments.ts'
 import { addDecision, lateDecisionIn } from './runs/decision.ts'
 import { Execution, type RunContext } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
-import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, startsMustBeFree } from './runs/submission_check.ts'
+import { barcodesMustBeFree, checkSubmission, openRunFor, startsMustBeFree } from './runs/submission_check.ts'
 import { addSubmissionRow } from './runs/submission_row.ts'
 import type { RuntimeOptions } from './runtime_options.ts'
 import { StandingLabwareStore } from './standing_labware.ts'
@@ -135,8 +135,7 @@ export class Runtime {
    * the labware is a different one, or if an open run has labware with that barcode.
    */
   placed(thread: LabwareThread, barcode: string | null): void {
-    if (barcode !== null && thread.labware.barcode === null)
-      readMustBeFree(barcode, thread.state.starts_at, this.runs.openIn(thread.environment))
+    if (barcode !== null && thread.labware.barcode === null) thread.execution.threadFactory.readMustBeFree(barcode, thread.state.starts_at)
     this.operator.done(thread, 'place', barcode)
   }
 
@@ -239,7 +238,7 @@ export class Runtime {
   relocate(labware_id: string, { position }: { position: string | null }, author: Author = nobody): void {
     const piece = this.labware().find(({ labware }) => labware.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${labware_id}`)
-    relocate(piece, position)
+    relocate(piece, position, this.#options.now)
     const { thread, labware } = piece
     const text = position === null ? `Took ${labware.name} off the bench` : `Said that ${labware.name} stands at ${position}`
     if (thread) addDecision(thread.execution, { ...author, decision: 'say_where', text, params: { position } }, thread)
@@ -253,7 +252,7 @@ export class Runtime {
     const about = this.operator.answerIn(step_id, answer)
     const thread = this.runs.thread(this.operator.threadOf(step_id))
     if (thread && answer.barcode !== undefined && thread.labware.barcode === null)
-      readMustBeFree(answer.barcode, thread.state.seat, this.runs.openIn(thread.environment))
+      thread.execution.threadFactory.readMustBeFree(answer.barcode, thread.state.seat)
     this.operator.answer(step_id, answer)
     if (thread) addDecision(thread.execution, { ...author, ...about }, thread)
     // A task that is taken goes on until it is answered again.

@@ -14,11 +14,14 @@ function seedsOf(first: number, few: number): number[] {
   return given === undefined ? Array.from({ length: count }, (_, i) => first + i) : [Number(given)]
 }
 
-async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[], hasPeople = false): Promise<Map<string, number>> {
+type With = { hasPeople?: boolean; hasScanners?: boolean }
+
+async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[], more: With = {}): Promise<Map<string, number>> {
+  const { hasPeople = false, hasScanners = false } = more
   const counts = new Map<string, number>()
   const count = (what: string, more = 1) => counts.set(what, (counts.get(what) ?? 0) + more)
   for (const seed of seeds) {
-    const { faults, trace, refused, stuck, restarts, people, plans } = await simulate(seed, mode, hasPeople)
+    const { faults, trace, refused, stuck, restarts, people, plans } = await simulate(seed, mode, hasPeople, hasScanners)
     if (refused) count('refused')
     if (stuck !== null) count('stuck')
     count('restarts', restarts)
@@ -26,9 +29,12 @@ async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[], has
     for (const [what, many] of Object.entries(people)) count(`people: ${what}`, many)
     for (const status of statusesTold(trace)) count(status)
     if (faults.length > 0) {
-      t.fail(`seed ${seed}, ${mode}${hasPeople ? ' with people' : ''}: ${faults.slice(0, 3).join('; ')}`, {
-        replay: `BENCHD_SEED=${seed} node --enable-source-maps dist/src/workflow/simulation.long.test.js`,
-      })
+      t.fail(
+        `seed ${seed}, ${mode}${hasPeople ? ' with people' : ''}${hasScanners ? ' with scanners' : ''}: ${faults.slice(0, 3).join('; ')}`,
+        {
+          replay: `BENCHD_SEED=${seed} node --enable-source-maps dist/src/workflow/simulation.long.test.js`,
+        },
+      )
       break
     }
   }
@@ -68,7 +74,7 @@ test('the same holds where executions share a bench, and labware is brought and 
 
 test('the same holds where people carry beside arms, and answer late, wrongly, elsewhere, twice, or are stopped: no arm moves within their reach', async (t) => {
   const seeds = seedsOf(1, 60)
-  const counts = await holds(t, 'LIVE', seeds, true)
+  const counts = await holds(t, 'LIVE', seeds, { hasPeople: true })
   if (given !== undefined) return
   t.ok((counts.get('stuck') ?? 0) < seeds.length / 10, 'nearly all runs come to their end by themselves')
   const acts = ['done', 'taken', 'really elsewhere', 'cannot', 'wrong', 'late', 'stopped', 'shown again', 'motions']
@@ -77,6 +83,11 @@ test('the same holds where people carry beside arms, and answer late, wrongly, e
     [],
     'all of this has happened',
   )
+})
+
+test('the same holds where labware is scanned at positions and in grippers, and every seventh scan reads another barcode, or none', async (t) => {
+  const counts = await holds(t, 'LIVE', seedsOf(1, 60), { hasScanners: true })
+  if (given === undefined) t.ok(counts.has('INCIDENT.BARCODE_MISMATCH') && (counts.get('restarts') ?? 0) > 10, 'wrong barcodes, restarts')
 })
 
 test('people who never answer keep nobody from the end that could come there without', async (t) => {

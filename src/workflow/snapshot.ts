@@ -9,7 +9,7 @@ import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, Sub
 import type { Execution } from './runs/execution.ts'
 import { restlessArm, retriesBy, retriesOn, takersOver } from './runs/held_action.ts'
 import { type ActionStatus, actionTransitions } from './state/statuses.ts'
-import { decisions } from './threads/recovery.ts'
+import { decisions, pauseSiteNames } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import { scopeKey } from './threads/slots.ts'
 import type { LabwareThread } from './threads/thread.ts'
@@ -43,6 +43,7 @@ export type ShownMove = v.InferOutput<typeof ShownMove>
 export const ShownThread = v.strictObject({
   ...ThreadRecord.entries,
   decisions: described(v.array(v.picklist(decisions)), 'The possible decisions about the error that holds the thread'),
+  held_at: described(v.nullable(v.picklist(pauseSiteNames)), 'Where an error holds the thread; null if none does'),
   retry_on: described(v.array(v.string()), 'The other devices at which RETRY can do the action that an error holds (`on`)'),
   retry_by: described(
     v.array(v.string()),
@@ -139,6 +140,7 @@ export const ShownTopology = v.strictObject({
       parking: v.boolean(),
       storage: v.boolean(),
       handover: described(v.boolean(), 'Carriers bring labware here from other benches, and take it from here to them'),
+      slot: described(v.nullable(v.number()), 'The number of a slot of a storage; null elsewhere'),
       labware: v.nullable(ShownLabware),
       reserved_for: described(MaybeText, 'The thread whose labware is to come'),
     }),
@@ -200,6 +202,7 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
   return {
     ...record,
     decisions: [...decisions],
+    held_at: (thread.following ?? thread).control.undecidedAt,
     retry_on: [...retriesOn(thread)],
     retry_by: [...retriesBy(thread)],
     retry_by_if_off: restlessArm(thread) === undefined ? [] : [...takersOver(thread)],
@@ -214,6 +217,7 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
 
 const unknown = {
   decisions: [],
+  held_at: null,
   retry_on: [],
   retry_by: [],
   retry_by_if_off: [],
@@ -266,10 +270,10 @@ export function topologyOf({ name, document, devices, graph }: Topology, environ
     translators: Object.entries(document.translators).map(([name, stations]) => ({ name, stations })),
     pools: document.pools,
     devices: [...devices.values()].map(({ device_id, configured, sites }) => ({ device_id, configured, sites })),
-    positions: [...graph.positions.values()].map(({ name, device, parking, storage, handover }) => {
+    positions: [...graph.positions.values()].map(({ name, device, parking, storage, handover, slot }) => {
       const { labware_id = null, reserved_for = null } = states.get(name) ?? {}
       const labware = labware_id === null ? undefined : environment?.labware.get(labware_id)
-      return { name, device, parking, storage, handover, labware: labware ? labwareOf(labware) : null, reserved_for }
+      return { name, device, parking, storage, handover, slot, labware: labware ? labwareOf(labware) : null, reserved_for }
     }),
   }
 }

@@ -6,11 +6,13 @@ import { described } from '../kit/described.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type StandingLabware, standingLabwareOf } from './standing_labware.ts'
-import { type Labware, placeOf } from './state/labware.ts'
+import { type Labware, placeOf, storedIn } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
+import { slotOf } from './state/slots.ts'
 import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
 import { carriedBy } from './threads/move/hop.ts'
+import { onItsWay } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
@@ -20,6 +22,11 @@ export const Whereabouts = v.strictObject({
   ...ShownLabware.entries,
   run_mode: v.picklist(runModes),
   position: described(MaybeText, 'null for what is not there yet'),
+  stored_at: described(
+    v.nullable(v.number()),
+    'When it came into its slot of a storage; null elsewhere, and where that is not known',
+    'Unix s',
+  ),
   held_by: described(MaybeText, 'The transporter that may have it in its gripper; its position is where it was taken up'),
   place: described(v.string(), 'In words: each place where it may be'),
   execution_id: described(MaybeText, 'Of the thread that moves it'),
@@ -37,12 +44,13 @@ export type Whereabouts = v.InferOutput<typeof Whereabouts>
 export type PlacedLabware = { labware: Labware; environment: RunEnvironment; thread: LabwareThread | null }
 
 export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): Whereabouts {
-  const { labware_id, name, template, type, kind, barcode, tips_left, held_by } = labware
+  const { labware_id, name, template, type, kind, barcode, tips_left, held_by, stored_at = null } = labware
   const position = environment.scheduler.whereIs(labware_id) ?? null
   return {
     ...{ labware_id, name, template, type, kind, barcode, tips_left },
     run_mode: environment.mode,
     position,
+    stored_at,
     held_by,
     place: thread
       ? placeOf(mayBe(thread.state), position, `not there yet: it begins at ${thread.state.starts_at}`)
@@ -57,9 +65,22 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
 
 /** Shows labware that stood there when its topology was unloaded. */
 export function rememberedAt(known: Known, position: string | null): Whereabouts {
-  const { labware_id, name, template, type, kind, barcode, tips_left, placing, taken_by, held_by = null, last_run: left_by = null } = known
+  const {
+    labware_id,
+    name,
+    template,
+    type,
+    kind,
+    barcode,
+    tips_left,
+    placing,
+    taken_by,
+    held_by = null,
+    last_run: left_by = null,
+    stored_at = null,
+  } = known
   const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
-  return { ...what, run_mode: 'LIVE', position, held_by, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
+  return { ...what, run_mode: 'LIVE', position, stored_at, held_by, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
 }
 
 type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined }
@@ -89,12 +110,13 @@ export function leftOn(environment: RunEnvironment, placed: readonly PlacedLabwa
  * Takes an operator's word that it stands at `position` now, or was taken off the bench: null. Throws `not_found` for a place there
  * is not; `conflict` while it is under way, and for a place that is not free.
  */
-export function relocate(piece: PlacedLabware, position: string | null): void {
+export function relocate(piece: PlacedLabware, position: string | null, now: () => number): void {
   const { labware, environment, thread } = piece
   const { scheduler } = environment
   if (thread) mustRest(thread)
   if (thread && position !== null) {
     putByHand(thread, position)
+    thread.setLabware(storedIn(position, thread.labware, now))
     // Whether that can be is said before the next thing moves.
     thread.execution.state.persisted()?.catch(() => undefined)
     return
@@ -105,7 +127,7 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
   else takeOff(piece)
   // The positions where it may have been were reserved in its own name.
   scheduler.forget(labware.labware_id)
-  letGo(piece)
+  letGo(piece, storedIn(position, labware, now))
 }
 
 /**
@@ -116,15 +138,37 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   const { environment, execution, labware } = thread
   const { held_by: arm } = labware
   if (!thread.control.isLost || !thread.isWitnessed || arm === null) return
+  const storage = transferOf(thread)
+  if (storage) return askStorage(thread, arm, storage)
   const gripper = await environment.equipment.gripper?.(arm, carriedBy(thread))
   // Somebody may have said it meanwhile.
   if (!gripper || !thread.control.isLost || labware.held_by !== arm) return
   const proven = provenBy(gripper, thread.state)
   if (!proven) return
   if (proven === 'held') endUncertainty(thread)
-  else relocate({ labware, environment, thread }, proven.position)
+  else relocate({ labware, environment, thread }, proven.position, () => execution.now())
   const place = proven === 'held' ? `held by ${arm}` : `at ${proven.position}`
   const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`
+  execution.events.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
+}
+
+/** Returns the slot and the transfer station between which labware was moved when the service ended; undefined for a move of an arm. */
+function transferOf({ state: { seat, placing } }: LabwareThread): { slot: string; station: string } | undefined {
+  if (seat === null || placing === null) return undefined
+  if (slotOf(seat) !== null) return { slot: seat, station: placing }
+  return slotOf(placing) === null ? undefined : { slot: placing, station: seat }
+}
+
+/** Takes a storage's word for where a plate is that it moved when the service ended. */
+async function askStorage(thread: LabwareThread, device_id: string, { slot, station }: { slot: string; station: string }): Promise<void> {
+  const { environment, execution, labware } = thread
+  const seen = await environment.equipment.whereIsPlate?.(device_id)
+  // Somebody may have said it meanwhile.
+  if (!seen || !thread.control.isLost || labware.held_by !== device_id) return
+  const position = seen.station ? station : seen.station === false && seen.handler === false ? slot : undefined
+  if (position === undefined) return
+  relocate({ labware, environment, thread }, position, () => execution.now())
+  const message = `${device_id} says that ${seen.station ? 'a plate stands' : 'no plate stands'} at its transfer station: ${labware.name} is at ${position}`
   execution.events.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
 }
 
@@ -148,7 +192,7 @@ function underWay(thread: LabwareThread): string | undefined {
   const { pausedAt, waiting } = thread.control
   const owner = (joining && execution.find(joining.owner.thread_id)) ?? thread
   if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device.name} may still work on it`
-  if (pausedAt === 'MOVE') return undefined
+  if (pausedAt !== null && onItsWay.has(pausedAt)) return undefined
   if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
   // What begins this very moment begins with it.
   if (joining && owner.status.current === 'EXECUTING_ACTION' && owner.action?.arrived.get(thread.labware.template) === thread)
@@ -166,7 +210,7 @@ function takeOff({ labware, environment, thread }: PlacedLabware): void {
 }
 
 /** Takes the labware out of the gripper: a person has put it elsewhere. */
-function letGo({ labware, environment }: PlacedLabware): void {
+function letGo({ labware, environment }: PlacedLabware, stored: Pick<Labware, 'stored_at'>): void {
   if (!environment.labware.has(labware.labware_id)) return
-  environment.labware.set(labware.labware_id, { ...labware, held_by: null, placing: undefined, taken_by: undefined })
+  environment.labware.set(labware.labware_id, { ...labware, held_by: null, placing: undefined, taken_by: undefined, ...stored })
 }

@@ -1,7 +1,10 @@
 // Makes the commands for the operations and readings of the table in `devices/operations`.
 
 import * as v from 'valibot'
-import { heldOf, isNullable, isOptional, isQuestion, operations, questions, readings, rowOf } from '../../devices/operations.ts'
+import { parameterValue } from '../../clients/ts/parameter_value.ts'
+import { heldOf, isList, isNullable, isOptional, operations, rowOf } from '../../devices/operations.ts'
+import { isQuestion, questions, readings } from '../../devices/reading_table.ts'
+import { messageOf } from '../../errors.ts'
 import { shows } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
@@ -85,15 +88,25 @@ function optionOf(schema: v.GenericSchema): Option {
     ...(unit ? [`, in ${unit}`] : []),
     ...(isOptional(schema) ? [`; default ${schema.default}`] : []),
   ]
-  return { type: 'string', value: isNullable(inner) ? `N|${off}` : 'N', help: words.join('') }
+  return { type: 'string', value: isList(inner) ? 'JSON' : isNullable(inner) ? `N|${off}` : 'N', help: words.join('') }
 }
 
 /** Parses a parameter; the service checks its limits. */
-function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number | null][] {
+function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, unknown][] {
   if (text === undefined && isOptional(schema)) return []
   if (text === undefined) throw new CliError('usage', `--${dashed(name)} is missing: ${optionOf(schema).help}`)
+  if (isList(schema)) return [[name, listOf(`--${dashed(name)}`, text)]]
   if (!isNullable(schema)) return [[name, numberOf(`--${dashed(name)}`, text)]]
   return [[name, text === off ? null : numberOf(`--${dashed(name)}`, text, `a number, and not ${off}`)]]
+}
+
+/** Parses a list of records, which is JSON. */
+function listOf(what: string, text: string): unknown {
+  try {
+    return parameterValue(text, { type: 'array', items: { type: 'object' } })
+  } catch (error) {
+    throw new CliError('usage', `${what} ${messageOf(error)}`)
+  }
 }
 
 /** The units of the members of an answer, by name. */

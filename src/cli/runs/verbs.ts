@@ -89,16 +89,18 @@ const runsRecover = tells({
   options: {
     on: { type: 'string', value: 'DEVICE', help: 'Device of the pool for RETRY' },
     'arm-is-off': { type: 'boolean', help: 'Say that the power of the arm is off, for --by while the arm may still move' },
+    barcode: { type: 'string', value: 'TEXT', help: 'Barcode of labware that a scanner did not know, for CONTINUE' },
     by: { type: 'string', value: 'PERSON', help: 'Person who makes the move of an arm that is stopped or has a fault, for RETRY' },
   },
   example: 'benchd runs recover 53a6 RETRY --on shaker-2',
-  tell: async ({ service, options: { on, by, 'arm-is-off': arm_is_off }, operands: [id = '', decision = ''] }) => ({
+  tell: async ({ service, options: { on, by, barcode, 'arm-is-off': arm_is_off }, operands: [id = '', decision = ''] }) => ({
     path: `${await threadPathOf(service, id)}/recover`,
     body: {
       decision: decision.toUpperCase(),
       ...(on !== undefined && { on }),
       ...(by !== undefined && { by }),
       ...(arm_is_off && { arm_is_off: true }),
+      ...(barcode !== undefined && { barcode }),
     },
   }),
 })

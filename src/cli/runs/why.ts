@@ -59,16 +59,17 @@ function worded({ run, blockers, reasons, threads }: Standing): string {
   return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...reasons.map((reason) => waitOf(reason, blockers))].join('\n')
 }
 
-const undecided = { decisions: [], retry_on: [], retry_by: [], retry_by_if_off: [] }
+const undecided = { decisions: [], held_at: null, retry_on: [], retry_by: [], retry_by_if_off: [] }
 type Decidable = {
   run: string
   decisions: readonly Decision[]
+  held_at: string | null
   retry_on: readonly string[]
   retry_by: readonly string[]
   retry_by_if_off: readonly string[]
 }
 
-function inTheWayOf(blocker: Blocker, { run, decisions, retry_on, retry_by, retry_by_if_off }: Decidable): string {
+function inTheWayOf(blocker: Blocker, { run, decisions, held_at, retry_on, retry_by, retry_by_if_off }: Decidable): string {
   const { thread_id, thread_name, device_id, message, remedy, kind } = blocker
   const command = commands[kind]?.({ run, thread: short(thread_id ?? ''), device_id, hasThread: thread_id !== null })
   return [
@@ -77,7 +78,10 @@ function inTheWayOf(blocker: Blocker, { run, decisions, retry_on, retry_by, retr
     ...(command ? [`     ${command}`] : []),
     ...(decisions.length ? [`     benchd runs recover ${short(thread_id!)} DECISION, which is one of`] : []),
     ...decisions.flatMap((decision) => [
-      `       ${decision.padEnd(12)}  ${meanings[decision]}`,
+      `       ${decision.padEnd(12)}  ${(held_at === 'IDENTITY' && meaningsOfScan[decision]) || meanings[decision]}`,
+      ...(decision === 'CONTINUE' && held_at === 'IDENTITY'
+        ? ['       CONTINUE --barcode TEXT  it is the labware, and has this barcode']
+        : []),
       ...(decision === 'RETRY' ? retry_on.map((device) => `       RETRY --on ${device}  do it again, at ${device}`) : []),
       ...(decision === 'RETRY' ? retry_by.map((person) => `       RETRY --by ${person}  ${person} makes the move`) : []),
       ...(decision === 'RETRY'
@@ -128,4 +132,10 @@ const meanings: Record<Decision, string> = {
   ABORT_ACTION: 'leave this action, and go on with the next',
   ABORT_METHOD: 'leave this method, and go on with the next',
   ABORT_THREAD: 'end the thread; its labware stays where it is',
+}
+
+/** The meanings of the decisions about labware that a scanner did not know. */
+const meaningsOfScan: Partial<Record<Decision, string>> = {
+  RETRY: 'scan it again',
+  CONTINUE: 'it is the labware, whatever was read',
 }

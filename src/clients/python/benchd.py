@@ -238,20 +238,20 @@ if TYPE_CHECKING:
         set_temperature: _set_temperature
 
         class _set_lid_temperature:
-            def __call__(self, *, temperature: Optional[float]) -> Dict[str, Any]:
-                """Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached; temperature in °C."""
+            def __call__(self, *, lid_temperature: Optional[float]) -> Dict[str, Any]:
+                """Set the target temperature of a heated lid, or switch it off; answers before the temperature is reached; lid_temperature in °C."""
                 ...
 
-            def start(self, *, temperature: Optional[float]) -> "Operation": ...
+            def start(self, *, lid_temperature: Optional[float]) -> "Operation": ...
 
         set_lid_temperature: _set_lid_temperature
 
         class _run_profile:
-            def __call__(self, *, steps: Any, repetitions: Optional[int] = None) -> Dict[str, Any]:
+            def __call__(self, *, steps: List[Dict[str, Any]], repetitions: Optional[int] = None) -> Dict[str, Any]:
                 """Run a temperature profile: the steps in order, repeated; the last temperature is held afterwards."""
                 ...
 
-            def start(self, *, steps: Any, repetitions: Optional[int] = None) -> "Operation": ...
+            def start(self, *, steps: List[Dict[str, Any]], repetitions: Optional[int] = None) -> "Operation": ...
 
         run_profile: _run_profile
 

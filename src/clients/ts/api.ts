@@ -68,7 +68,7 @@ export type ExecutionSummary = { execution_id: string; workflow_name: string; wo
 
 export type Execution = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number; is_abort_armed: boolean; is_live: boolean; submissions: Array<SubmissionRecord>; groups: Array<GroupOutcome>; threads: Array<Thread>; moves: Array<Move>; devices: Array<{ device_id: string; thread_id: string }>; slots: Array<Slot> }
 
-export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; labware_id?: string; barcode?: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; retry_on: Array<string>; retry_by: Array<string>; retry_by_if_off: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
+export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; labware_id?: string; barcode?: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; held_at: 'ACTION_BODY' | 'DEVICE_OP' | 'MOVE' | 'MOVE_RESOLUTION' | 'IDENTITY' | 'ACTION_RESOLUTION' | 'DEADLOCK' | 'THREAD_STEP' | 'WAIT_EVENT_TIMEOUT' | 'SPAWN_CAPACITY' | 'DEVICE_TIMEOUT' | 'RESTART' | null; retry_on: Array<string>; retry_by: Array<string>; retry_by_if_off: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
 
 export type Slot = { key: string; labware: string; receiver: string | null; queue: Array<string>; pending: Array<string>; contributions: number; is_closed: boolean; is_orphaned: boolean }
 
@@ -78,7 +78,7 @@ export type TimelineRow = { action_id: string; thread_id: string; thread_name: s
 
 export type Labware = { labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null }
 
-export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; handover: boolean; labware: Labware | null; reserved_for: string | null }> }
+export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; handover: boolean; slot: number | null; labware: Labware | null; reserved_for: string | null }> }
 
 export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; grip?: { width: number; force?: number }; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string; nullable?: boolean }>; values?: Record<string, { example: number | string | boolean; description?: string }>; objective?: 'makespan' | 'flow_time' | 'open_time'; overtaking?: number; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
 
@@ -148,13 +148,13 @@ export type GetDeviceReadingResponse = { device_id: string; reading: string; val
 
 export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
 
-export type ListDriversResponse = { config_file: string | null; is_writable: boolean; drivers: Array<{ driver: string; instrument: string; type: string; is_tcp: boolean; tcp_port: number | null; models: Array<string>; model: string | null }> }
+export type ListDriversResponse = { config_file: string | null; is_writable: boolean; drivers: Array<{ driver: string; instrument: string; type: string; is_tcp: boolean; models: Array<string>; model: string | null }> }
 
-export type IdentifyInstrumentRequest = { transport: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port?: number }; settings?: Record<string, unknown> }
+export type IdentifyInstrumentRequest = { transport: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port: number }; settings?: Record<string, unknown> }
 
 export type IdentifyInstrumentResponse = { identity: Identity | null; expected: { model?: string; serial_number?: string; firmware_version?: string } | null; message: string; is_wrong: boolean; fitting_drivers: Array<string> }
 
-export type AddDeviceRequest = { device_id: string; driver: 'bioshake' | 'ika_shaker' | 'opentrons_heater_shaker' | 'inheco_incubator_shaker' | 'bigbear' | 'ohaus_endeavor' | 'a4s' | 'plateloc' | 'alps' | 'ultraseal' | 'xpeel' | 'vspin' | 'microspin' | 'gpio_shaker' | 'gpio_sealer' | 'arm' | 'precise_flex' | 'person'; name?: string; transport?: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port?: number } | { kind: "simulated" }; settings?: Record<string, unknown>; identity?: { model?: string; serial_number?: string; firmware_version?: string } }
+export type AddDeviceRequest = { device_id: string; driver: 'bioshake' | 'ika_shaker' | 'opentrons_heater_shaker' | 'opentrons_temperature_module' | 'opentrons_thermocycler' | 'inheco_incubator_shaker' | 'genogrinder' | 'bigbear' | 'ohaus_endeavor' | 'a4s' | 'plateloc' | 'alps' | 'ultraseal' | 'xpeel' | 'vspin' | 'hettich' | 'gpio_shaker' | 'gpio_sealer' | 'cytomat' | 'liconic_stx' | 'line_scanner' | 'keyence_bl' | 'mettler_sics' | 'sartorius_sbi' | 'arm' | 'precise_flex' | 'person'; name?: string; transport?: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port: number } | { kind: "simulated" }; settings?: Record<string, unknown>; identity?: { model?: string; serial_number?: string; firmware_version?: string } }
 
 export type AddDeviceResponse = { success: boolean; message: string; device_id: string; config_file: string; old_copy: string; in_force: boolean }
 
@@ -170,7 +170,7 @@ export type PeelDeviceRequest = { parameter_set?: number; adhere?: number }
 
 export type SetTemperatureRequest = { temperature: number | null }
 
-export type SetLidTemperatureRequest = { temperature: number | null }
+export type SetLidTemperatureRequest = { lid_temperature: number | null }
 
 export type RunProfileRequest = { steps: Array<{ temperature: number; seconds: number }>; repetitions?: number }
 
@@ -322,7 +322,7 @@ export type ListFilesResponse = { files: Array<AttachFileResponse> }
 
 export type AttachFileResponse = { kind: "file"; at: number; by: string | null; operator?: string; name: string; media_type: string; bytes: number; sha256: string; from: 'operation' | 'person'; note: string | null; device_id?: string; operation?: string; operation_id?: string | null; action_id?: string; action_name?: string; thread_id?: string; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null }
 
-export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string; by?: string; arm_is_off?: boolean }
+export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string; by?: string; arm_is_off?: boolean; barcode?: string }
 
 export type LabwarePlacedRequest = { barcode?: string }
 
@@ -334,9 +334,13 @@ export type ListIncidentsResponse = { incidents: Array<Incident> }
 
 export type ExtendLateCallRequest = { seconds: number }
 
-export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; position: string | null; held_by: string | null; place: string; execution_id: string | null; thread_id: string | null; thread_name: string | null; left_by: string | null; remedy: string | null }> }
+export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; position: string | null; stored_at: number | null; held_by: string | null; place: string; execution_id: string | null; thread_id: string | null; thread_name: string | null; left_by: string | null; remedy: string | null }> }
 
 export type RelocateLabwareRequest = { position: string | null }
+
+export type GetInventoryResponse = { device_id: string; slots: number; stored: Array<{ slot: number; position: string; labware_id: string; name: string; type: string; barcode: string | null; stored_at: number | null; thread_id: string | null; thread_name: string | null; place: string; remedy: string | null }>; stations: Array<{ position: string; labware: { labware_id: string; name: string; type: string; barcode: string | null; stored_at: number | null; thread_id: string | null; thread_name: string | null; place: string; remedy: string | null } | null }> }
+
+export type CorrectInventoryRequest = { slots: Array<{ slot: number; labware: { barcode?: string | null; type?: string; name?: string } | null }> }
 
 export type GetLabwareHistoryResponse = { labware: string; steps: Array<{ at: number; kind: 'move' | 'action' | 'decision'; text: string; labware_id: string | null; labware: string | null; barcode: string | null; from: string | null; to: string | null; device_id: string | null; started: number | null; outcome: string | null; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }>; runs: number; next: string | null; damaged: number }
 
@@ -671,6 +675,10 @@ export type Operations = {
   listLabware: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListLabwareResponse }
   /** Say where a labware is */
   relocateLabware: { path: { labware_id: string }; query: Record<string, never>; body: RelocateLabwareRequest; answer: OperationResult }
+  /** Get the inventory of a storage: which labware is in which slot, and since when */
+  getInventory: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetInventoryResponse }
+  /** Say what is in slots of a storage */
+  correctInventory: { path: { device_id: string }; query: Record<string, never>; body: CorrectInventoryRequest; answer: OperationResult }
   /** Get where one labware was, over runs: its moves and actions */
   getLabwareHistory: { path: { barcode: string }; query: { limit?: number; before?: string; since?: string; until?: string; mode?: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }; body: undefined; answer: GetLabwareHistoryResponse }
   /** The present state of the bench, and each change of it, as Server-Sent Events */
@@ -845,6 +853,8 @@ export const operations = {
   completeLateCall: ['POST', '/api/incidents/{incident_id}/complete'],
   listLabware: ['GET', '/api/labware'],
   relocateLabware: ['PUT', '/api/labware/{labware_id}/location'],
+  getInventory: ['GET', '/api/devices/{device_id}/inventory'],
+  correctInventory: ['PUT', '/api/devices/{device_id}/inventory'],
   getLabwareHistory: ['GET', '/api/labware/{barcode}/history'],
   streamState: ['GET', '/api/live'],
   setFaultOfRun: ['POST', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],

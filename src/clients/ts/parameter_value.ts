@@ -15,7 +15,7 @@ export function parameterValue(text: string, schema: TypedSchema): unknown {
     const value = types.includes(type) ? parsers[type]!(text.trim(), schema) : undefined
     if (value !== undefined) return type === 'string' ? text : value
   }
-  throw new Error(`must be ${types.map((type) => words[type] ?? type).join(' or ')}, not ${text.slice(0, 80) || 'empty'}`)
+  throw new Error(`must be ${types.map((type) => worded(type, schema)).join(' or ')}, not ${text.slice(0, 80) || 'empty'}`)
 }
 
 /** Returns the text from which `parameterValue` makes this value. */
@@ -50,6 +50,12 @@ const words: Record<string, string> = {
   array: 'a list with commas or a JSON array such as ["A1","B2"]',
   object: 'a JSON object such as {"name":1}',
   string: 'a text',
+}
+
+/** Says how a type is typed. A list of lists or records is JSON alone. */
+function worded(type: string, { items }: TypedSchema): string {
+  const isPlain = !items || !typesOf(items).some((one) => one === 'array' || one === 'object')
+  return type === 'array' && !isPlain ? 'a JSON array such as [{"name":1}]' : (words[type] ?? type)
 }
 
 function listIn(text: string, { type, items }: TypedSchema): unknown {

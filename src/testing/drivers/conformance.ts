@@ -3,9 +3,11 @@
 import type { Test } from 'tap'
 import { type LineFault, lineFaults } from '../../../drivers/transports/faults.ts'
 import type { Fault } from '../../../drivers/transports/simulated_line.ts'
-import { type Mechanism, mechanicalFaults } from '../../../drivers/transports/simulator.ts'
+import { type Mechanism, mechanicalFaults, putPlates } from '../../../drivers/transports/simulator.ts'
+import { askedSeconds } from '../../devices/asked_time.ts'
 import type { Device, EndedEarly, Link, Profile } from '../../devices/device.ts'
-import { heldOf, measurements, type Question } from '../../devices/operations.ts'
+import { heldOf, type Leaves, rowOf } from '../../devices/operations.ts'
+import { measurements, type Question } from '../../devices/reading_table.ts'
 import { marginSeconds } from '../../devices/usual_time.ts'
 import { LabError, messageOf } from '../../errors.ts'
 import { type Name, namesOn, onlyReads, paramsOf, preparing } from './trials.ts'
@@ -78,6 +80,7 @@ export async function undisturbed(t: Test, make: Make): Promise<void> {
     const { identity, limits = {} } = await subject.run(subject.device.initialize({}, never()))
     const asked = await subject.run(subject.device.identify())
     if (asked) t.same(asked, identity, 'it is the one that it says it is')
+    if (isMotionless(subject)) t.ok(onlyReads(subject.device), 'no operation of a motionless device moves or heats')
     for (const [name, limit] of Object.entries(limits)) t.ok(limit.min < limit.max && subject.profile.limits[name], `${name} is a limit`)
     end(subject)
   })
@@ -104,7 +107,7 @@ export async function halted(t: Test, make: Make, options: { names?: readonly Na
 export async function unplugged(t: Test, make: Make, options: { names?: readonly Name[] } = {}): Promise<void> {
   const { names = await namesOf(make) } = options
   await t.test('an operation fails when its line is unplugged, and works again after initialize', async (t) => {
-    for (const name of names) if (await canBeDisturbed(make, name)) await fails(t, make, name, 'unplug', 0.5)
+    for (const name of names) await fails(t, make, name, 'unplug', 0.5)
   })
 }
 
@@ -131,7 +134,7 @@ export async function conformanceInVirtualTime(t: Test, make: Make): Promise<voi
   })
 
   await t.test('a halt that gets no answer is not acknowledged', async (t) => {
-    if (!(await faultsOf(make)).includes('no_reply') || (await haltsNothing(make))) return
+    if (!(await faultsOf(make)).includes('no_reply') || isMotionless(await make())) return
     for (const name of names) {
       const subject = await readyFor(make, name)
       watched(perform(subject, name))
@@ -157,10 +160,10 @@ export async function conformanceInVirtualTime(t: Test, make: Make): Promise<voi
   })
 
   await t.test('a check fails soon after the instrument has fallen silent', async (t) => {
-    if (!(await queriesOf(make)).some(({ name }) => name === 'check')) return
     const subject = await ready(make)
     await subject.run(subject.device.check())
-    const silent = subject.hangsOn === 'line' ? 'no_reply' : 'unplug'
+    const isAsked = subject.hangsOn === 'line' && (await queriesOf(make)).some(({ name }) => name === 'check')
+    const silent = isAsked ? 'no_reply' : 'unplug'
     subject.setFault(silent)
     const until = subject.now() + query_ms
     let outcome: Outcome | undefined
@@ -251,15 +254,16 @@ async function endsWell(t: Test, make: Make, name: Name, moment: number): Promis
   const what = `${name}, ended at ${moment * 100} %`
   const began = subject.now()
   const params = longer(name, subject.profile)
+  const lasts_s = askedSeconds(name, params)
   const performing = watched(perform(subject, name, never(), params))
-  await subject.pass(params.duration * 1000 * moment)
+  await subject.pass(lasts_s * 1000 * moment)
   const gone_s = (subject.now() - began) / 1000
   const ending = watched(subject.device.end!())
   const performed = await settled(subject, performing, rest_ms)
   t.ok(performed && 'value' in performed, `${what}: it ends well`, { performed })
   const ended = await settled(subject, ending, 0)
   const { seconds_left } = (ended && 'value' in ended ? ended.value : { seconds_left: Number.NaN }) as EndedEarly
-  t.ok(seconds_left <= params.duration && seconds_left >= params.duration - gone_s - 5, `${what}: it tells how much was left`, { ended })
+  t.ok(seconds_left <= lasts_s && seconds_left >= lasts_s - gone_s - 5, `${what}: it tells how much was left`, { ended })
   t.notOk(subject.simulator.world.moving, `${what}: it rests`)
   await prepare(subject, name)
   await subject.run(perform(subject, name))
@@ -267,9 +271,12 @@ async function endsWell(t: Test, make: Make, name: Name, moment: number): Promis
   end(subject)
 }
 
-/** Returns the same as `paramsOf`, with a long duration. */
-export function longer(name: Name, profile: Profile): Record<string, unknown> & { duration: number } {
-  return { ...paramsOf(name, profile), duration: Math.min(long_s, profile.limits.duration?.max ?? long_s) }
+/** Returns the same as `paramsOf`, with a long duration; for an operation of steps, with one step that is as long. */
+export function longer(name: Name, profile: Profile, seconds = long_s): Record<string, unknown> {
+  const params = paramsOf(name, profile)
+  const { steps } = params
+  if (Array.isArray(steps)) return { ...params, steps: [{ ...steps[0], seconds }], repetitions: 1 }
+  return { ...params, duration: Math.min(seconds, profile.limits.duration?.max ?? seconds) }
 }
 
 async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: number): Promise<void> {
@@ -277,13 +284,12 @@ async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: 
   const what = `${name} ${subject.realTime ? 'as it moves' : `at ${moment * 100} %`}`
   const performing = watched(perform(subject, name))
   const took = await comesTo(moment, { make, subject, name, performing })
+  if (took === 0) return end(subject)
   const before = subject.written.length
   const halting = watched(subject.device.halt())
-  const reads = onlyReads(subject.device)
-  if (!reads) t.ok(subject.written.length > before, `${what}: the bytes are on the wire when halt returns`)
+  if (!isMotionless(subject)) t.ok(subject.written.length > before, `${what}: the bytes are on the wire when halt returns`)
   const performed = await settled(subject, performing, acknowledged_ms)
-  const isDone = performed !== undefined && 'value' in performed && reads
-  t.ok(isDone || (performed && 'error' in performed && performed.error instanceof LabError), `${what}: the operation ends, and not as done`)
+  t.ok(performed && 'error' in performed && performed.error instanceof LabError, `${what}: the operation ends, and not as done`)
   // An uninterruptible operation is halted when it has come to its end.
   const { uninterruptible } = subject.profile.features
   const halted = await settled(subject, halting, acknowledged_ms + (uninterruptible ? took : 0))
@@ -291,8 +297,21 @@ async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: 
   if (uninterruptible) t.notOk(isStirring(subject), `${what}: and not before it is at rest`)
   t.ok(await comesToRest(subject), `${what}: it comes to rest`)
   t.notOk(await stirs(subject, watch_ms), `${what}: it stays at rest`)
+  await tellsWhere(t, subject, name, what)
   await worksAgain(t, subject, name, what)
   end(subject)
+}
+
+/** Checks that a storage tells where a plate is after an interrupted move, as far as it can, and that the plate is in one place. */
+async function tellsWhere(t: Test, subject: Subject, name: Name, what: string): Promise<void> {
+  const { device, simulator, profile } = subject
+  const { places } = simulator
+  if (!places || !device.whereIsPlate || (name !== 'store' && name !== 'retrieve')) return
+  const { station, handler } = await subject.run(device.whereIsPlate())
+  for (const [place, seen] of Object.entries({ station, handler }) as ['station' | 'handler', boolean | null][])
+    t.ok(seen === null || seen === places.has(place), `${what}: it tells whether a plate is at the ${place}`)
+  const all = ['station', 'handler', Number(paramsOf(name, profile).slot)] as const
+  t.equal(all.filter((place) => places.has(place)).length, 1, `${what}: the plate is in one place`)
 }
 
 async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: number): Promise<void> {
@@ -301,6 +320,7 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
   const abort = new AbortController()
   const performing = watched(perform(subject, name, abort.signal))
   const took = await comesTo(moment, { make, subject, name, performing })
+  if (took === 0) return end(subject)
   subject.setFault(fault)
   let outcome = await settled(subject, performing, took + margin_ms(name, subject))
   if (!outcome) {
@@ -313,13 +333,22 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
   end(subject)
 }
 
+/** The effects of an operation that heats. */
+const heat: ReadonlySet<Leaves> = new Set(['heat', 'lid heat'])
+
 type Under = { make: Make; subject: Subject; name: Name; performing: Watched }
 
-/** Lets an operation run to the fraction `moment` of its duration, or in real time until it moves. Returns its duration. */
+/**
+ * Lets an operation run to the fraction `moment` of its duration, or in real time until it moves, or heats if it does nothing else. Returns its duration. An
+ * operation of no duration, as where a device has nothing to ask, has no middle, and is not disturbed.
+ */
 async function comesTo(moment: number, { make, subject, name, performing }: Under): Promise<number> {
   if (subject.realTime) {
-    const reads = onlyReads(subject.device)
-    while (!performing.outcome && !subject.simulator.world.moving && !reads) await subject.pass(20)
+    // An operation that does nothing but heat has begun when it heats.
+    const leaves = rowOf(name)?.leaves_on?.(paramsOf(name, subject.profile) as never)
+    const onlyHeats = heat.has(leaves) && !('duration' in paramsOf(name, subject.profile))
+    const hasBegun = () => (onlyHeats ? isStirring(subject) : subject.simulator.world.moving)
+    while (!performing.outcome && !hasBegun() && !isMotionless(subject)) await subject.pass(20)
     return Number.POSITIVE_INFINITY
   }
   const took = await timed(make, name)
@@ -396,23 +425,6 @@ async function breaks(t: Test, make: Make, name: Name, fault: Fault): Promise<bo
 /** Returns the time after which the service gives an operation up, besides the duration that it was asked for. */
 export function margin_ms(name: Name, { profile }: Pick<Subject, 'profile'>): number {
   return marginSeconds(name, profile.margin_seconds) * 1000
-}
-
-/** Whether the device has nothing to stop, and writes nothing when it is halted. */
-export async function haltsNothing(make: Make): Promise<boolean> {
-  const subject = await ready(make)
-  const before = subject.written.length
-  await settled(subject, subject.device.halt(), acknowledged_ms)
-  const isSilent = subject.written.length === before
-  end(subject)
-  return isSilent && onlyReads(subject.device)
-}
-
-/** Whether a lost line can end the operation. That of a device which only reads may ask nothing, and be done at once. */
-async function canBeDisturbed(make: Make, name: Name): Promise<boolean> {
-  const subject = await make()
-  end(subject)
-  return !onlyReads(subject.device) || (await asks(make, name)) || (await timed(make, name)) > 0
 }
 
 /** Whether the operation writes anything, so that an answer can be missed. */
@@ -521,6 +533,7 @@ export async function readyFor<S extends Subject>(make: () => Promise<S>, name: 
 }
 
 async function prepare(subject: Subject, name: Name): Promise<void> {
+  putPlates(subject.simulator.places, name, paramsOf(name, subject.profile))
   for (const first of preparing(name, (one) => subject.device[one] !== undefined)) await subject.run(perform(subject, first))
 }
 
@@ -576,6 +589,11 @@ export async function settled(subject: Subject, what: Promise<unknown> | Watched
 /** Returns the outcome, or an error if the promise has not settled within the time. */
 async function settledOr(subject: Subject, what: Promise<unknown> | Watched, within_ms: number): Promise<Outcome> {
   return (await settled(subject, what, within_ms)) ?? { error: new Error('it did not end') }
+}
+
+/** Whether nothing of the device moves or heats, so that a halt needs no evidence from the instrument. */
+export function isMotionless({ profile }: Pick<Subject, 'profile'>): boolean {
+  return profile.features.motionless === true
 }
 
 export function isStirring({ simulator }: Subject): boolean {

@@ -5,6 +5,7 @@ import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
 import type { Profile } from '../../devices/device.ts'
 import { operations } from '../../devices/operations.ts'
 import { oneDevice } from '../devices.ts'
+import { longer } from './conformance.ts'
 import { tampered } from './tampered.ts'
 import { goesOn, type Name, paramsOf, preparing } from './trials.ts'
 
@@ -62,7 +63,7 @@ async function repeats(t: Test, { driver, settings, name, loss, end }: Case): Pr
   await perform('initialize', {})
   for (const first of preparing(name, (one) => instrument.abilities.knows(one))) await perform(first, paramsOf(first, profile))
   const performing = instrument.perform(name, going(name, profile)).catch(() => {})
-  if (name === 'set_temperature') await clock.run(performing)
+  if (name === 'set_temperature' || name === 'set_lid_temperature') await clock.run(performing)
   await clock.advance(into_ms)
   if (loss === 'dead') hand?.cut()
   else link.setFault('unplug')
@@ -94,5 +95,5 @@ async function bench(t: Test, driver: AnyDriver, settings: object) {
 /** Returns parameters with the longest duration that the device allows, at most an hour. */
 function going(name: Name, profile: Profile): Record<string, unknown> {
   const params = paramsOf(name, profile)
-  return 'duration' in params ? { ...params, duration: Math.min(3600, profile.limits.duration!.max) } : params
+  return 'duration' in params || 'steps' in params ? longer(name, profile, 3600) : params
 }

@@ -26,7 +26,7 @@ const common = {
   settings: v.strictObject({}),
   serial: { baud: 9600 },
   typical: { initialize_s: 0.1 },
-  profile: () => ({ model: 'test', limits: {}, features: {} }),
+  profile: () => ({ model: 'test', limits: {}, features: { motionless: true } }),
 }
 
 const balance: Driver = {

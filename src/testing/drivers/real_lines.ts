@@ -1,7 +1,7 @@
 // The common parts of the tests of drivers on real lines: the operation that they disturb, and the speed of the instruments.
 
 import * as v from 'valibot'
-import type { LineDriver } from '../../../drivers/driver.ts'
+import { type LineDriver, serialOf } from '../../../drivers/driver.ts'
 import { simulatedLine } from '../../../drivers/transports/simulated_line.ts'
 import { VirtualClock } from '../../kit/clock.ts'
 import { type Name, tried } from './trials.ts'
@@ -20,7 +20,7 @@ export function paceOf({ trial }: Pick<LineDriver, 'trial'>): number {
 export function operationOf(driver: LineDriver): Name {
   const clock = new VirtualClock()
   const settings = v.parse(driver.settings, {})
-  const line = simulatedLine({ ...driver, settings, clock, wire: clock })
+  const line = simulatedLine({ ...driver, serial: serialOf(driver, settings), settings, clock, wire: clock })
   const operation = tried(driver.open({ line, clock, settings }), driver.trial)
   line.simulator.powerOff()
   return operation

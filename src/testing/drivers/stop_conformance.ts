@@ -6,7 +6,7 @@ import { LabError } from '../../errors.ts'
 import {
   comesToRest,
   end,
-  haltsNothing,
+  isMotionless,
   longer,
   type Name,
   namesOf,
@@ -29,7 +29,8 @@ const into_ms = 5000
 
 export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<void> {
   const names = await namesOf(make)
-  if (!(await make()).hand || (await haltsNothing(make))) return
+  if (!(await make()).hand) return
+  if (isMotionless(await make())) return isConfirmedAlways(t, make, names)
 
   await t.test('an echo of what it says confirms no halt', async (t) => {
     for (const name of [undefined, ...names]) await echoes(t, make, name)
@@ -45,6 +46,22 @@ export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<vo
 
   await t.test('a halt is confirmed only when nothing is driven or heated, whichever of its frames is lost', async (t) => {
     for (const name of names) if ('leaves_on' in operations[name]) await losesFrames(t, make, name)
+  })
+}
+
+/** A device of which nothing moves or heats confirms a halt at once, and its operation ends, whatever its line does. */
+async function isConfirmedAlways(t: Test, make: MakeVirtual, names: readonly Name[]): Promise<void> {
+  await t.test('a halt of a device that neither moves nor heats is confirmed on a silent line and without one', async (t) => {
+    for (const name of names)
+      for (const fault of ['no_reply', 'unplug'] as const) {
+        const subject = await readyFor(make, name)
+        const performing = watched(perform(subject, name))
+        subject.setFault(fault)
+        t.ok(await isConfirmed(subject, sent(subject)), `${name}, ${fault}: the halt is confirmed`)
+        t.ok(await settled(subject, performing, query_ms), `${name}, ${fault}: the operation has ended`)
+        t.notOk(subject.simulator.world.moving || subject.simulator.world.heating, `${name}, ${fault}: nothing moves, nothing heats`)
+        end(subject)
+      }
   })
 }
 

@@ -79,6 +79,9 @@ export function tampered<Settings>(driver: LineDriver<Settings>): { driver: Line
       },
       setFault: (fault, present) => on.setFault(fault, present),
       powerOff: () => on.powerOff(),
+      get places() {
+        return on.places
+      },
       get world() {
         return on.world
       },

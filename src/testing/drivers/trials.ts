@@ -4,7 +4,7 @@
 import type * as v from 'valibot'
 import type { Trial } from '../../../drivers/driver.ts'
 import type { Device, Limit, Limits, Profile } from '../../devices/device.ts'
-import { heldOf, isNullable, isOptional, type OperationName, operations, rowOf } from '../../devices/operations.ts'
+import { heldOf, isList, isNullable, isOptional, type OperationName, operations, rowOf } from '../../devices/operations.ts'
 
 /** An operation that a driver can have a method for. */
 export type Name = Exclude<OperationName, 'stop'>
@@ -18,7 +18,6 @@ const before: Partial<Record<Name, readonly Name[]>> = {
   close: ['open'],
   lock_plate: ['unlock_plate'],
   unlock_plate: ['lock_plate'],
-  retrieve: ['store'],
   run_profile: ['close'],
 }
 
@@ -62,22 +61,30 @@ export function tried(device: Device, trial: Trial | undefined): Name {
   )
 }
 
-/** Returns parameters in the middle of their range, other than a duration, which is short. */
+/** Returns parameters in the middle of their range, other than times and repetitions, which are short. A list has two records that differ. */
 export function paramsOf(name: Name, { limits }: Pick<Profile, 'limits'>): Record<string, unknown> {
-  return membersOf(operations[name].params.entries, limits)
+  return membersOf(operations[name].params.entries, limits, 1 / 2)
 }
 
-function membersOf(entries: Record<string, v.GenericSchema>, limits: Limits): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(entries).map(([name, schema]) => [name, sampleOf(schema, name, limits)]))
+/** The most that a time, or a number of repetitions, is above its minimum. */
+const short: Readonly<Record<string, number>> = { duration: 4, seconds: 4, repetitions: 1 }
+
+/** `part` is the part of each range at which its value lies. */
+function membersOf(entries: Record<string, v.GenericSchema>, limits: Limits, part: number): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(entries).map(([name, schema]) => [name, sampleOf(schema, { name, limits, part })]))
 }
 
-function sampleOf(schema: v.GenericSchema, name: string, limits: Limits): unknown {
+type Sampled = { name: string; limits: Limits; part: number }
+
+function sampleOf(schema: v.GenericSchema, sampled: Sampled): unknown {
+  const { name, limits, part } = sampled
   const limit = limits[name]
-  if (limit) return stepped(limit, name === 'duration' ? Math.min(middle(limit), limit.min + 4) : middle(limit))
-  if (isOptional(schema)) return schema.default ?? sampleOf(schema.wrapped, name, limits)
-  if (isNullable(schema)) return sampleOf((schema as unknown as { wrapped: v.GenericSchema }).wrapped, name, limits)
-  if (schema.type === 'array') return [sampleOf((schema as List).item, name, limits)]
-  if (schema.type === 'strict_object') return membersOf((schema as ObjectSchema).entries, limits)
+  if (limit)
+    return stepped(limit, Math.min(limit.min + (limit.max - limit.min) * part, limit.min + (short[name] ?? Number.POSITIVE_INFINITY)))
+  if (isOptional(schema)) return schema.default ?? sampleOf(schema.wrapped, sampled)
+  if (isNullable(schema)) return sampleOf((schema as unknown as { wrapped: v.GenericSchema }).wrapped, sampled)
+  if (isList(schema)) return [1 / 3, 2 / 3].map((part) => sampleOf((schema as List).item, { ...sampled, part }))
+  if (schema.type === 'strict_object') return membersOf((schema as ObjectSchema).entries, limits, part)
   const least = leastOf(schema as Step)
   if (least === undefined) throw new Error(`the profile has no limit for ${name}`)
   return least
@@ -94,10 +101,6 @@ function leastOf(step: Step): number | undefined {
 
 type ObjectSchema = v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>
 type List = v.ArraySchema<v.GenericSchema, undefined>
-
-function middle({ min, max }: Limit): number {
-  return (min + max) / 2
-}
 
 export function stepped({ min, step }: Limit, wanted: number): number {
   return step ? Number((min + Math.round((wanted - min) / step) * step).toFixed(6)) : wanted

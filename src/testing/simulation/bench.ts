@@ -111,6 +111,9 @@ export class Ledger implements Equipment {
   /** The devices that have been made ready. */
   readonly #ready = new Set<string>()
   #calls = 0
+  #scans = 0
+  /** The barcode of the labware before each scanner. */
+  readonly #shown = new Map<string, string | null>()
 
   constructor(options: LedgerOptions) {
     this.#options = options
@@ -155,11 +158,24 @@ export class Ledger implements Equipment {
     this.#busy.set(device_id, busy + 1)
     try {
       if (slow.includes(++this.#calls)) await sleep(clock, late_ms, how.signal)
-      return await equipment.perform(device_id, operation, params, how)
+      const done = await equipment.perform(device_id, operation, params, how)
+      return operation === 'scan' ? { success: true, message: 'scanned', data: { barcode: this.#read(device_id) } } : done
     } finally {
       this.#busy.set(device_id, this.#busy.get(device_id)! - 1)
       if (isDead()) await forEver()
     }
+  }
+
+  show(scanner_id: string, barcode: string | null): boolean {
+    this.#shown.set(scanner_id, barcode)
+    return true
+  }
+
+  /** Reads the labware that was shown; each seventh scan reads another code, or none. */
+  #read(scanner_id: string): string | null {
+    const count = ++this.#scans
+    if (count % 7 === 0) return count % 2 === 0 ? null : `W${count}`
+    return this.#shown.get(scanner_id) ?? `B${count}`
   }
 
   async carry(...[transporter_id, verb, on]: Parameters<Equipment['carry']>): Promise<void> {

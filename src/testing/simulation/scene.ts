@@ -317,3 +317,25 @@ function bodyOf(dice: Dice, events: readonly string[], hasDevice: boolean): Body
     }
   }
 }
+
+type Scanned = { positions: Record<string, object>; transporters: Record<string, object>; devices: Record<string, object> }
+
+/** Adds scanners at some positions and of some transporters that are no people. Drawn after all else, so that seeds keep their scenes. */
+export function withScanners(dice: Dice, { topology, people, ...scene }: Scene): Scene {
+  const { positions, transporters, devices } = topology as unknown as Scanned
+  const ids = dice.times(2, (i) => `scan_${i}`)
+  const some = (parts: Record<string, object>, oneIn: number) =>
+    Object.fromEntries(
+      Object.entries(parts).map(([name, part]) => [
+        name,
+        Object.hasOwn(people, name) || !dice.oneIn(oneIn) ? part : { ...part, scanner: dice.pick(ids) },
+      ]),
+    )
+  const scanners = Object.fromEntries(ids.map((id) => [id, { operations: { scan: { seconds: dice.pick([0, 1, 5]) } } }]))
+  const scanned = { positions: some(positions, 3), transporters: some(transporters, 2) }
+  const used = [...Object.values(scanned.positions), ...Object.values(scanned.transporters)].flatMap((part) =>
+    'scanner' in part ? [part.scanner as string] : [],
+  )
+  const declared = Object.fromEntries(Object.entries(scanners).filter(([id]) => used.includes(id)))
+  return { ...scene, people, topology: { ...topology, ...scanned, devices: { ...devices, ...declared } } }
+}

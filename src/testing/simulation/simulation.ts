@@ -10,7 +10,7 @@ import type { RunEnvironment } from '../../workflow/threads/run_environment.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import { RestlessOperator } from './operator.ts'
 import { SimulatedPeople } from './people.ts'
-import { Dice, type Scene, sceneOf } from './scene.ts'
+import { Dice, type Scene, sceneOf, withScanners } from './scene.ts'
 import { Service } from './service.ts'
 import { Watch } from './watch.ts'
 
@@ -43,9 +43,10 @@ type Verdict = {
 }
 
 /** Simulates one seed, from the first event to the last. The benches of every other seed follow plans. */
-export async function simulate(seed: number, mode: Scene['mode'], hasPeople = false): Promise<Verdict> {
+export async function simulate(seed: number, mode: Scene['mode'], hasPeople = false, hasScanners = false): Promise<Verdict> {
   const dice = new Dice(seed)
-  const scene = { ...sceneOf(dice, mode, hasPeople), isPlanned: seed % 2 === 0 }
+  const bare = { ...sceneOf(dice, mode, hasPeople), isPlanned: seed % 2 === 0 }
+  const scene = hasScanners ? withScanners(dice, bare) : bare
   let simulation: Simulation
   try {
     simulation = new Simulation(scene, dice)

@@ -58,6 +58,8 @@ export class Watch {
   readonly #open = new Map<string, string>()
   readonly #outcomes = new Map<string, { execution_id: string; status: string; isLost: boolean }>()
   readonly #done = new Set<string>()
+  /** The threads whose labware a scanner did not know. */
+  readonly #unknown = new Set<unknown>()
   readonly #counts = new Map<string, number>()
   /** The number of steps inserted into each run. */
   readonly #put = new Map<string, number>()
@@ -78,6 +80,7 @@ export class Watch {
     this.#last = event.timestamp
     this.#legal(event)
     this.#once(event)
+    this.#known(event)
     this.#ended(event)
     if (this.standing.has(event.execution_id) && event.entity_type === 'ACTION' && moving.has(event.status))
       this.fault('nobody has resumed it since the restart', event)
@@ -127,12 +130,24 @@ export class Watch {
     this.#put.set(execution_id, (this.#put.get(execution_id) ?? 0) + 1)
   }
 
+  /** Checks that labware that was not known is neither moved nor worked on before its thread is held or ends. */
+  #known({ entity_type, status, context }: RuntimeEvent): void {
+    const { thread_id, thread_name, action_name } = context
+    if (entity_type === 'THREAD') this.#unknown.delete(thread_id)
+    if (entity_type !== 'ACTION') return
+    if (action_name === 'scan' && status === 'ERRORED') this.#unknown.add(thread_id)
+    else if (this.#unknown.has(thread_id) && /^(PICKING|PLACING|EXECUTING_ACTION)$/.test(status))
+      this.fault(`the labware of ${thread_name} was not known, and it is ${status}`)
+  }
+
   /** Checks that nothing that is done is done again, not even after a restart. */
   #once(event: RuntimeEvent): void {
     const { entity_type, status, context } = event
     const { method_id, action_name, method_name, thread_name } = context
     if (entity_type === 'METHOD' && status === 'COMPLETED') this.#countedOnce(event, 'method', String(method_name))
     if (entity_type !== 'ACTION' || 'pause_reason' in context) return
+    // Labware is scanned wherever it comes to a scanner, and stands in no workflow.
+    if (method_id === null && action_name === 'scan') return
     if (method_id === null) {
       if (status === 'COMPLETED') this.#countedOnce(event, 'action', String(action_name))
       return

@@ -6,13 +6,13 @@ import type { Topology } from '../../clients/ts/benchd.ts'
 import { type DeckLayout, layoutDeck, type Point, type Room } from '../deck_layout.ts'
 import { DeckPanel } from '../deck_panel.tsx'
 import { type Chosen, DeckPicture } from '../deck_picture.tsx'
-import { armOf, labwareWords, placeWords, threadName, withTranslators } from '../deck_state.ts'
+import { armOf, drawnTopology, labwareWords, placeWords, threadName } from '../deck_state.ts'
 import { Act, Empty, useAnswer } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
 
 export function DeckScreen() {
   const [topology] = Object.values(state.value.topology)
-  return topology ? <Deck key={topology.name} topology={withTranslators(topology)} /> : <NoTopology />
+  return topology ? <Deck key={topology.name} topology={drawnTopology(topology)} /> : <NoTopology />
 }
 
 type Points = Record<string, Record<string, Point>>

@@ -88,6 +88,7 @@ const featureWords: Record<string, string> = {
   locking: 'It locks the plate.',
   heating: 'It heats.',
   cooling: 'It cools.',
+  climate: 'It keeps the climate of its chamber by itself, also after a stop.',
   door: 'It has a door or a lid.',
   host_watchdog: 'It switches itself off when the service is gone.',
   autonomous_timer: 'It ends a timed operation by itself, also without the service.',

@@ -1,8 +1,9 @@
 // The equipment behind drivers: the real instruments, or their simulators.
 
-import type { Person } from '../../devices/device.ts'
+import type { Person, PlateWhereabouts } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
-import { heldOf, isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
+import { heldOf, type MoveName, operations, type Performable } from '../../devices/operations.ts'
+import { isQuestion, readings } from '../../devices/reading_table.ts'
 import type { Readings } from '../../devices/readings.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
@@ -13,6 +14,7 @@ import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { taughtWay } from '../../teachpoints/way.ts'
+import { slotOf } from '../state/slots.ts'
 import type {
   BeforeMotion,
   Carrying,
@@ -34,6 +36,8 @@ type DrivenEquipmentOptions = {
   clock: Clock
   /** The fault controls of the simulators, by device, if the simulators belong to runs. */
   simulators?: ReadonlyMap<string, SimulatorHand>
+  /** The simulated scanners of a real bench, by device; default: `simulators`. */
+  scanners?: ReadonlyMap<string, Pick<SimulatorHand, 'show'>>
 }
 
 /**
@@ -59,11 +63,13 @@ export class DrivenEquipment implements Equipment {
   readonly #forgives: boolean
   readonly #clock: Clock
   readonly #simulators: ReadonlyMap<string, SimulatorHand>
+  readonly #scanners: ReadonlyMap<string, Pick<SimulatorHand, 'show'>>
   /** The queues of callers, by device. A device with several sites may have several callers. */
   readonly #queues = new Map<string, SerialQueue>()
 
-  constructor({ registry, readings, teachpoints, forgives, clock, simulators = new Map() }: DrivenEquipmentOptions) {
+  constructor({ registry, readings, teachpoints, forgives, clock, simulators = new Map(), scanners = simulators }: DrivenEquipmentOptions) {
     this.#simulators = simulators
+    this.#scanners = scanners
     this.#registry = registry
     if (readings) this.readings = readings
     this.#teachpoints = teachpoints
@@ -129,6 +135,10 @@ export class DrivenEquipment implements Equipment {
 
   simulator(device_id: string): SimulatorHand | undefined {
     return this.#simulators.get(device_id)
+  }
+
+  show(scanner_id: string, barcode: string | null): boolean {
+    return this.isReal(scanner_id) || (this.#scanners.get(scanner_id)?.show?.(barcode) ?? false)
   }
 
   /**
@@ -217,19 +227,27 @@ export class DrivenEquipment implements Equipment {
   }
 
   gripper(transporter_id: string, labware: CarriedLabware): Promise<'empty' | 'full' | null> {
-    return this.#registry.find(transporter_id).gripper(labware)
+    return this.#registry.find(transporter_id).witness.gripper(labware)
   }
 
-  async carry(transporter_id: string, verb: MoveName, { position, labware, signal, begun }: Carrying): Promise<void> {
+  whereIsPlate(storage_id: string): Promise<PlateWhereabouts | null> {
+    return this.#registry.find(storage_id).witness.whereIsPlate()
+  }
+
+  async carry(transporter_id: string, verb: MoveName, { position, from, to, labware, signal, begun }: Carrying): Promise<void> {
     mustBeFit(this.#registry.find(transporter_id))
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
-    const way = this.#wayTo(transporter_id, position)
+    const transfer = instrument.abilities.knows('retrieve') ? transferOf(from, to) : undefined
+    // A storage takes the labware and sets it down in one operation, which is the place.
+    if (transfer && (verb === 'pick' || from === to)) return
+    const way = transfer ? null : this.#wayTo(transporter_id, position)
     await this.#untilAborted(instrument, signal, (noted) => {
       const onBegun = (record: OperationRecord) => {
         noted(record)
         begun?.(record.operation_id)
       }
+      if (transfer) return instrument.perform(transfer.operation, { slot: transfer.slot }, { begun: onBegun })
       return instrument.carry(verb, { position, way, labware }, { begun: onBegun })
     })
   }
@@ -322,6 +340,13 @@ export class DrivenEquipment implements Equipment {
     if (this.#registry.find(transporter_id).abilities.knowsPositions) return null
     return taughtWay(this.#teachpoints, transporter_id, position)
   }
+}
+
+/** Returns the operation by which a storage makes a hop between its transfer station and a slot; undefined for a hop without a slot. */
+function transferOf(from: string | undefined, to: string | undefined): { operation: 'store' | 'retrieve'; slot: number } | undefined {
+  const [out, into] = [slotOf(from), slotOf(to)]
+  if (out !== null) return { operation: 'retrieve', slot: out }
+  return into === null ? undefined : { operation: 'store', slot: into }
 }
 
 /** Throws `invalid` for a real device that became unfit since the run was submitted. */

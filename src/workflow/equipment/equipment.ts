@@ -1,7 +1,7 @@
 // The interface between a run and its devices: configured ones, simulators, or none.
 
 import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
-import type { Attach, Person, Typical } from '../../devices/device.ts'
+import type { Attach, Person, PlateWhereabouts, Typical } from '../../devices/device.ts'
 import type { Readings } from '../../devices/readings.ts'
 import type { CarriedLabware } from '../../devices/way.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
@@ -44,6 +44,8 @@ export type SimulatorHand = {
   setFault(fault: SimulatedFault, after: number): boolean
   /** Clears present and scheduled faults. */
   clearFaults(): void
+  /** Puts labware with this barcode before a simulated scanner. Returns false for a simulator that does not see it; absent for one that sees no labware. */
+  show?(barcode: string | null): boolean
 }
 
 /** Awaited before a command that may move something. Returns undefined if the motion may begin at once; rejects if it is not allowed. */
@@ -83,6 +85,11 @@ export interface Equipment {
   hold?(device_id: string, execution_id: string): () => void
   /** Performs an operation or takes a reading. Resolves with `{success, message}`, or the reading. */
   perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown>
+  /**
+   * Shows labware with this barcode to a simulated scanner. Returns false if the simulation cannot see labware, so that what it reads means nothing; true for a
+   * real scanner, and for a simulated one whose settings name codes. Absent without drivers.
+   */
+  show?(scanner_id: string, barcode: string | null): boolean
   /** Resolves when the files of the device's last operation are fetched; undefined if none are being fetched. Its next operation waits for that. */
   fetching?(device_id: string): Promise<void> | undefined
   /** Opens a device for a transporter: the door open, the plate free. */
@@ -96,6 +103,8 @@ export interface Equipment {
   person?(transporter_id: string): Person | undefined
   /** Asks an arm whether it holds something, as `Instrument.gripper` does; absent without drivers. */
   gripper?(transporter_id: string, labware: CarriedLabware): Promise<'empty' | 'full' | null>
+  /** Asks a storage where a plate is that it moved when the service ended, as `Instrument.whereIsPlate` does; absent without drivers. */
+  whereIsPlate?(storage_id: string): Promise<PlateWhereabouts | null>
   /** Picks labware at a position, or places it there. In a hop, the pick comes first. */
   carry(transporter_id: string, verb: 'pick' | 'place', on: Carrying): Promise<void>
 }

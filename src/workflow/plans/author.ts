@@ -2,7 +2,8 @@
 // check the names of their parts.
 
 import type * as v from 'valibot'
-import type { OperationName, operations, Performable, Question, Read, ReadingName } from '../../devices/operations.ts'
+import type { OperationName, operations, Performable } from '../../devices/operations.ts'
+import type { Question, Read, ReadingName } from '../../devices/reading_table.ts'
 import type { OperationResult } from '../../devices/records.ts'
 import type { RunMode } from '../state/modes.ts'
 import type { Condition } from './conditions.ts'

@@ -22,6 +22,7 @@ export type BenchDevice = {
   /** The times after which its operations are given up, where they are longer than those of the table. */
   margins?: Margins | undefined
   simulated: boolean
+  isPerson?: boolean
   /** The operations that its bridge describes, with their parameters. */
   own?: ReadonlyMap<string, OwnOperation>
   /** Whether it is a bridge whose program has never run. */
@@ -64,7 +65,8 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 
 function benchDevice(instrument: Instrument): BenchDevice {
   const { device_id, driven, simulated } = instrument
-  const { names, margins, own, isUndescribed, knowsPositions, unfit } = instrument.abilities
+  const { names, margins, own, isUndescribed, knowsPositions, unfit, person } = instrument.abilities
   const { type, limits } = instrument.capabilities()
-  return { device_id, type, driven, simulated, limits, margins, operations: names, own, isUndescribed, knowsPositions, unfit }
+  const isPerson = person !== undefined
+  return { device_id, type, driven, simulated, limits, margins, operations: names, own, isUndescribed, knowsPositions, unfit, isPerson }
 }

@@ -2,8 +2,9 @@
 
 import type * as v from 'valibot'
 import { strictObject } from 'valibot'
-import { checkLimits } from '../../devices/limits.ts'
-import { heldOf, isNullable, isOptional, operations, readings } from '../../devices/operations.ts'
+import { checkLimits, checkListLimits } from '../../devices/limits.ts'
+import { heldOf, isNullable, isOptional, operations } from '../../devices/operations.ts'
+import { readings } from '../../devices/reading_table.ts'
 import type { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
 import type { WorkflowDocument } from './documents.ts'
@@ -87,7 +88,11 @@ export function checkValues(
   if (!entriesOf(action.do)) return
   const negative = ['speed', 'duration', 'g'].find((name) => Number(values[name]) < 0)
   if (negative) throw wrong(at, `${negative} must not be negative`)
-  for (const device_id of able) located(at, () => checkLimits(device_id, values, devices.get(device_id)!.limits))
+  for (const device_id of able) {
+    const { limits, own } = devices.get(device_id)!
+    located(at, () => checkLimits(device_id, values, limits))
+    if (!own.has(action.do)) located(at, () => checkListLimits(device_id, values, limits))
+  }
 }
 
 function valueAt(values: Readonly<Record<string, unknown>>, keys: VariablePlace['keys']): unknown {

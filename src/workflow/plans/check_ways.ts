@@ -23,7 +23,11 @@ function checkRests(thread: ThreadPlan, { topology, where }: Draft): void {
   mustRest(thread.start.position, `${at}.start.at`)
   for (const position of thread.end.positions) mustRest(position, `${at}.end.at`)
   if (thread.start.mode === 'DISPENSE' && !isStorage(thread.start.position)) {
-    throw wrong(`${at}.start`, `labware is dispensed from a storage, and ${thread.start.position} is none`)
+    const isSlot = topology.graph.positions.get(thread.start.position)!.slot !== null
+    const why = isSlot
+      ? `${thread.template.start.at} has slots, whose labware is known: use the mode REUSE_EXISTING`
+      : `labware is dispensed from a storage, and ${thread.start.position} is none`
+    throw wrong(`${at}.start`, why)
   }
   for (const step of [...thread.lists.values()].flat()) {
     if (step.kind !== 'park') continue

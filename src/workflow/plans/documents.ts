@@ -19,14 +19,20 @@ const Position = v.strictObject({
     v.optional(v.boolean(), false),
     'A stacker or a waste: labware comes out of it and goes into it without taking up the place',
   ),
+  slots: described(
+    v.optional(Whole(1, 1000)),
+    'How many numbered slots a storage has here, for one labware each: `incubator/slot-1`, …. Only the storage itself reaches them: it is a transporter between its transfer station and its slots',
+  ),
   handover: described(
     v.optional(v.boolean(), false),
     'Carriers bring labware here from other benches of the lab, and take it from here to them',
   ),
+  scanner: described(v.optional(Id), 'The device that reads the barcode of each labware that comes here or begins here'),
 })
 
 const Transporter = v.strictObject({
   positions: described(v.pipe(v.array(Name), v.minLength(1)), 'What it reaches; each pair of them is a move'),
+  scanner: described(v.optional(Id), 'The device that reads the barcode of each labware that this transporter has picked up'),
   seconds: v.optional(v.strictObject({ pick: v.optional(Seconds, 5), move: v.optional(Seconds, 2), place: v.optional(Seconds, 5) }), {}),
 })
 

@@ -2,6 +2,7 @@
 // initializations, and heating.
 
 import * as v from 'valibot'
+import { askedSeconds } from '../../devices/asked_time.ts'
 import type { Hop } from './graph.ts'
 
 const Sample = v.pipe(v.number(), v.finite(), v.minValue(0))
@@ -100,8 +101,7 @@ export class Durations {
   }
 
   performed(device: string, operation: string, { seconds, params }: { seconds: number; params: Readonly<Record<string, unknown>> }): void {
-    const duration = typeof params.duration === 'number' ? params.duration : 0
-    this.#note(this.#operations, `${device} ${operation}`, seconds - duration)
+    this.#note(this.#operations, `${device} ${operation}`, seconds - askedSeconds(operation, params))
   }
 
   carried(transporter: string, seconds: number): void {

@@ -6,7 +6,10 @@ import type { TopologyDocument } from './documents.ts'
 /** A single pick and place. */
 export type Hop = { from: string; to: string; transporter: string }
 
-/** A place for one labware: an entry of the topology's `positions`, or one of several sites of a device (`nest/site-1`). */
+/**
+ * A place for one labware: an entry of the topology's `positions`, one of several sites of a device (`nest/site-1`), or a slot of a storage
+ * (`incubator/slot-1`).
+ */
 export type Position = {
   name: string
   /** The name of the entry in the topology's document. */
@@ -15,6 +18,8 @@ export type Position = {
   parking: boolean
   storage: boolean
   handover: boolean
+  /** The number of a slot, from 1; null for what is no slot of a storage. */
+  slot: number | null
 }
 
 /** An entry of the topology, whose positions are all reached alike. */
@@ -210,10 +215,16 @@ function entriesOf({ positions }: TopologyDocument): ReadonlyMap<string, number>
 }
 
 function nodeOf(entry: string, { positions, devices }: TopologyDocument, entries: ReadonlyMap<string, number>): Node {
-  const { device = null, parking, storage, handover } = positions[entry]!
+  const { device = null, parking, storage, handover, slots } = positions[entry]!
   const sites = device === null || entries.get(device) !== 1 ? 1 : (devices[device]?.sites ?? 1)
-  const names = sites === 1 ? [entry] : Array.from({ length: sites }, (_, i) => `${entry}/site-${i + 1}`)
-  return { entry, positions: names.map((name) => ({ name, entry, device, parking, storage, handover })), arms: [], ride: null, kind: 0 }
+  const kind = slots === undefined ? 'site' : 'slot'
+  const numbers = Array.from({ length: slots ?? sites }, (_, i) => i + 1)
+  const isAlone = kind === 'site' && sites === 1
+  const all = numbers.map((number) => ({
+    ...{ name: isAlone ? entry : `${entry}/${kind}-${number}`, entry, device, parking, storage, handover },
+    slot: kind === 'slot' ? number : null,
+  }))
+  return { entry, positions: all, arms: [], ride: null, kind: 0 }
 }
 
 function connect(nodes: ReadonlyMap<string, Node>, { transporters, translators }: TopologyDocument): void {
@@ -261,8 +272,10 @@ function legsTo(node: Node, cameBy: ReadonlyMap<Node, { leg: Leg; before: Node }
   return legs
 }
 
-function* legsFrom({ arms, ride }: Node): Generator<Leg> {
-  for (const { transporter, nodes } of arms) for (const to of nodes) yield { transporter, to }
+function* legsFrom(node: Node): Generator<Leg> {
+  const { arms, ride } = node
+  // A storage brings labware from one slot to another over its transfer station.
+  for (const { transporter, nodes } of arms) for (const to of nodes) if (to !== node || !isSlotted(node)) yield { transporter, to }
   if (ride) yield { transporter: ride.translator, to: ride.to }
 }
 
@@ -295,8 +308,12 @@ function links({ arms, ride }: Node): number {
 }
 
 function passesOn({ positions }: Node): boolean {
-  const { device, storage } = positions[0]!
-  return device === null && !storage
+  const { device, storage, slot } = positions[0]!
+  return device === null && !storage && slot === null
+}
+
+function isSlotted({ positions }: Node): boolean {
+  return positions[0]!.slot !== null
 }
 
 function isParking({ positions }: Node): boolean {

@@ -100,17 +100,19 @@ class StepPlanner {
   }
 
   thread(): ThreadPlan {
-    const { name, template, where } = this.#journey
+    const { name, template, topology, where } = this.#journey
     const path = `threads.${name}`
     const { steps } = this.#list(template.steps, `${path}.steps`)
-    const [position, ...others] = this.#positions([template.start.at], `${path}.start.at`)
-    if (others.length)
+    const starts = this.#positions([template.start.at], `${path}.start.at`)
+    const [position, ...others] = starts
+    const isStorage = topology.graph.positions.get(position!)!.slot !== null
+    if (others.length && !isStorage)
       throw wrong(`${where}: ${path}.start.at`, `there are several places at ${template.start.at}; say ${position}, for example`)
     return {
       name,
       template,
       labware: template.labware,
-      start: { position: position!, mode: template.start.mode },
+      start: { position: position!, ...(others.length && { slots: starts }), mode: template.start.mode },
       end: { positions: this.#positions(template.end.at, `${path}.end.at`), mode: template.end.mode },
       steps,
       lists: this.#lists,
@@ -133,7 +135,8 @@ class StepPlanner {
       return { ...shared, name: name(action.name), kind: 'action', action }
     }
     if ('join' in step) return { ...shared, name: name('join'), kind: 'join', methods: this.#joined(step.join, `${path}.join`) }
-    if ('park' in step) return { ...shared, name: name('park'), kind: 'park', positions: this.#positions(step.park, `${path}.park`) }
+    if ('park' in step)
+      return { ...shared, name: name('park'), kind: 'park', places: step.park, positions: this.#positions(step.park, `${path}.park`) }
     if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', ...eventWait(step.wait_for, step) }
     if ('while_more_work' in step) {
       return {

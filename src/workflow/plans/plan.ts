@@ -26,7 +26,8 @@ export type ThreadPlan = {
   template: ThreadTemplate
   /** The template of its labware. */
   labware: string
-  start: { position: string; mode: ThreadTemplate['start']['mode'] }
+  /** The place of the labware at first. `slots` has all slots of a storage where the workflow does not say in which one it is. */
+  start: { position: string; slots?: readonly string[]; mode: ThreadTemplate['start']['mode'] }
   /** The journey ends at any of these positions. */
   end: { positions: readonly string[]; mode: ThreadTemplate['end']['mode'] }
   steps: readonly StepPlan[]
@@ -45,7 +46,8 @@ export type StepPlan = {
   | { kind: 'method'; method: MethodPlan }
   | { kind: 'action'; action: ActionPlan }
   | { kind: 'join'; methods: readonly string[] }
-  | { kind: 'park'; positions: readonly string[] }
+  /** `places` are the positions as the workflow names them. */
+  | { kind: 'park'; places: readonly string[]; positions: readonly string[] }
   | (EventWait & { kind: 'wait_for' })
   /** `otherwise` is null if the workflow does not say what happens for a value without a case. */
   | (EventWait & { kind: 'branch'; cases: ReadonlyMap<string, StepList>; otherwise: StepList | null })

@@ -42,3 +42,13 @@ test('places that were not taught are named, with each site of a device', async 
     'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: arm-1 was not taught pad_2, washer_in/site-2 (teach them: POST /api/teachpoints/bulk)',
   )
 })
+
+test('a scanner that the configuration does not have keeps a workflow off the bench', async (t) => {
+  const topology = (d: Loose) => {
+    d.positions.pad_1.scanner = 'scan-1'
+    d.devices['scan-1'] = { operations: { scan: {} } }
+  }
+  const workflow = compiled({ workflow: drivenOnly, topology })
+  t.equal(refusalFor(workflow, 'PURE_SIM', smallBench), undefined)
+  t.match(refusalFor(workflow, 'LIVE', smallBench), /the configuration has no device scan-1/)
+})

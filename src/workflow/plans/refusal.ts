@@ -3,6 +3,7 @@
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { RunMode } from '../state/modes.ts'
 import type { Bench } from './bench.ts'
+import { scannersOf } from './check_scanners.ts'
 import { actionsOf, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
 
@@ -23,7 +24,8 @@ export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): str
 }
 
 function undriven(workflow: Workflow, bench: Bench): string[] {
-  const wanted = [...usedBy(workflow), ...Object.keys(workflow.topology.document.transporters)]
+  const { document } = workflow.topology
+  const wanted = [...usedBy(workflow), ...Object.keys(document.transporters), ...scannersOf(document)]
   return wanted.flatMap((id) => {
     const device = bench.devices.find(({ device_id }) => device_id === id)
     if (!device) return `the configuration has no device ${id}${guess(id, wanted, bench)}`
@@ -53,7 +55,8 @@ function usedBy(workflow: Workflow): Set<string> {
 /** Lists the devices that no run with real devices may use. */
 function unfit(workflow: Workflow, bench: Bench): string[] {
   const { transporters, translators } = workflow.topology.document
-  const wanted = [...usedBy(workflow), ...Object.keys(transporters), ...Object.keys(translators)]
+  const scanners = scannersOf(workflow.topology.document)
+  const wanted = [...usedBy(workflow), ...Object.keys(transporters), ...Object.keys(translators), ...scanners]
   return bench.devices.flatMap(({ device_id, unfit }) => (unfit && wanted.includes(device_id) ? [`${device_id}: ${unfit}`] : []))
 }
 

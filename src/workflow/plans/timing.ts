@@ -1,5 +1,6 @@
 // The durations of operations and moves: declared, else learned, else usual.
 
+import { askedSeconds } from '../../devices/asked_time.ts'
 import type { Typical } from '../../devices/device.ts'
 import { operations } from '../../devices/operations.ts'
 import { marginSeconds, usualSeconds } from '../../devices/usual_time.ts'
@@ -13,11 +14,11 @@ type Known = { params: ParamValues; said?: number | undefined; learned?: Duratio
 
 /**
  * Returns seconds. A duration in the action is the total. Else it is that of the topology, the learned one, or that of the table of operations,
- * plus the requested `duration`.
+ * plus the requested time.
  */
 export function secondsOf(operation: string, device: KnownDevice, known: Known): number {
   const own = device.own.get(operation)
-  return knownSeconds(operation, device, known) ?? own?.seconds(known.params) ?? usual(operation) + durationOf(known)
+  return knownSeconds(operation, device, known) ?? own?.seconds(known.params) ?? usual(operation) + askedSeconds(operation, known.params)
 }
 
 /** Returns the seconds after which a call is late: the requested or known duration, plus the margin of the operation. */
@@ -25,7 +26,7 @@ export function limitOf(operation: string, device: KnownDevice, known: Known): n
   const own = device.own.get(operation)
   if (own) return Math.max(own.seconds(known.params), knownSeconds(operation, device, known) ?? 0) + own.margin_s
   const margin = Object.hasOwn(operations, operation) ? marginSeconds(operation as keyof typeof operations, device.margins) : unknownMargin
-  return Math.max(durationOf(known), knownSeconds(operation, device, known) ?? 0) + margin
+  return Math.max(askedSeconds(operation, known.params), knownSeconds(operation, device, known) ?? 0) + margin
 }
 
 /** The margin of an operation that the table does not have, s. */
@@ -35,16 +36,17 @@ const unknownMargin = 600
 export function knownSeconds(operation: string, device: KnownDevice, known: Known): number | undefined {
   if (known.said !== undefined) return known.said
   const beyond = device.operations.get(operation)?.seconds ?? known.learned?.beyond(device.device_id, operation)
-  return beyond === undefined ? undefined : beyond + durationOf(known)
-}
-
-function durationOf({ params: { duration } }: Known): number {
-  return typeof duration === 'number' ? duration : 0
+  return beyond === undefined ? undefined : beyond + askedSeconds(operation, known.params)
 }
 
 /** Returns the typical seconds of the table; 0 for readings and operations that the table does not have. */
 export function usual(operation: string): number {
   return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].typical_seconds : 0
+}
+
+/** Returns the seconds of a scan: those that the topology declares, else learned ones, else the usual ones. */
+export function scanSeconds(scanner: string, { devices }: TopologyDocument, learned?: Durations): number {
+  return devices[scanner]?.operations.scan?.seconds ?? learned?.beyond(scanner, 'scan') ?? usual('scan')
 }
 
 /** The distance from the set point, in °C, within which a device counts as heated. */
@@ -118,15 +120,25 @@ export class Hops {
     this.#learned = learned
   }
 
-  /** Seconds of one pick and place. */
+  /** Seconds of one pick and place, with the scan between them of a transporter that has a scanner. */
   hop(transporter: string): number {
     const { pick, move, place } = moveOf(transporter, this.#document, this.#learned)
-    return pick + move + place
+    return pick + move + place + this.#scanOf(transporter)
   }
 
   #between(hop: Hop): number {
     const { pick, move, place } = moveBetween(hop, this.#document, this.#learned)
-    return pick + move + place
+    return pick + move + place + this.#scanOf(hop.transporter)
+  }
+
+  #scanOf(transporter: string): number {
+    const scanner = this.#document.transporters[transporter]?.scanner
+    return scanner === undefined ? 0 : this.scan(scanner)
+  }
+
+  /** Seconds of one scan. */
+  scan(scanner: string): number {
+    return scanSeconds(scanner, this.#document, this.#learned)
   }
 
   longestHop(): number {

@@ -1,6 +1,8 @@
 import { test } from 'tap'
 import { type Loose, says, smallBench, topologyWith } from '../../testing/plans.ts'
-import { compileTopology } from './topology.ts'
+import { scannerAt, scannerOf } from './scanners.ts'
+import { Hops } from './timing.ts'
+import { compileTopology, hasDevice } from './topology.ts'
 
 test('a topology knows its devices: what they can do, how many labware they hold, and whether there is a driver', async (t) => {
   const { devices, pools, graph, name } = topologyWith()
@@ -112,7 +114,60 @@ const mistakes: [change: (document: Loose) => void, sentence: string][] = [
     (d) => (d.translators = { shuttle: ['pad_1', 'pad_2'] }),
     'topology demo: translators.shuttle[1]: pad_2 is a station, which only passes labware on: no device, storage, parking or handover',
   ],
+  [
+    (d) => (d.positions.pad_1.scanner = 'scan-9'),
+    'topology demo: positions.pad_1.scanner: neither the configuration nor devices has a device scan-9',
+  ],
+  [(d) => (d.positions.pad_1.scanner = 'arm-1'), 'topology demo: positions.pad_1.scanner: arm-1 is a transporter, and reads no barcodes'],
+  [
+    (d) => (d.transporters['arm-1'].scanner = 'shaker-1'),
+    'topology demo: transporters.arm-1.scanner: shaker-1 is a shaker, and has no operation scan',
+  ],
+  [
+    (d) => {
+      d.positions.pad_1.scanner = 'scan-1'
+      d.devices['scan-1'] = { operations: { read: {} } }
+    },
+    'topology demo: positions.pad_1.scanner: scan-1 has no operation scan; there is only "read"',
+  ],
 ]
+
+test('a scanner that only the topology declares is known, and runs in PURE_SIM alone', async (t) => {
+  const change = (d: Loose) => {
+    d.positions.pad_1.scanner = 'scan-1'
+    d.transporters['arm-1'].scanner = 'scan-1'
+    d.devices['scan-1'] = { operations: { scan: { seconds: 3 } } }
+  }
+  const topology = topologyWith(change)
+  t.equal(scannerAt(topology, 'pad_1'), 'scan-1')
+  t.equal(scannerAt(topology, 'pad_2'), undefined)
+  t.equal(scannerOf(topology, 'arm-1'), 'scan-1')
+  t.equal(hasDevice(topology, 'scan-1'), true)
+  t.equal(new Hops(topology.document).hop('arm-1'), new Hops(topologyWith().document).hop('arm-1') + 3)
+})
+
+test('a person and a storage are no scanners', async (t) => {
+  const [, , , arm] = smallBench.devices
+  const document = { format: 1, name: 'demo', transporters: { 'arm-1': { positions: ['a'], scanner: 's' } }, positions: { a: {} } }
+  const bench = (isPerson: boolean, type: string) => ({
+    ...smallBench,
+    devices: [
+      { ...arm!, isPerson },
+      { ...smallBench.devices[0]!, device_id: 's', type, operations: ['scan'] },
+    ],
+  })
+  says(
+    t,
+    () => compileTopology(document, bench(true, 'scanner'), 'x'),
+    'topology demo: transporters.arm-1.scanner: arm-1 is a person, whose tasks ask for the barcode with the setting ask_barcode',
+  )
+  says(
+    t,
+    () => compileTopology(document, bench(false, 'storage'), 'x'),
+    'topology demo: transporters.arm-1.scanner: s is a storage, whose scan reads its slots; name a scanner',
+  )
+  t.equal(compileTopology(document, bench(false, 'scanner'), 'x').name, 'demo')
+})
 
 for (const [change, sentence] of mistakes) {
   test(`a wrong topology is refused: ${sentence}`, async (t) => {

@@ -5,6 +5,7 @@ import type { Limits, Margins } from '../../devices/device.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Bench } from './bench.ts'
+import { checkScanners, scannersOf } from './check_scanners.ts'
 import { TopologyDocument } from './documents.ts'
 import { Graph } from './graph.ts'
 import { mustBeKnown, mustBeOnce, mustHave, wrong } from './mistakes.ts'
@@ -47,6 +48,7 @@ export function compileTopology(input: unknown, bench: Bench, origin: string): T
   checkTransporters(document, bench, where)
   checkDevices(document, bench, where)
   checkPools(document, where)
+  checkScanners(document, bench, where)
   const graph = new Graph(document)
   return {
     document,
@@ -57,9 +59,9 @@ export function compileTopology(input: unknown, bench: Bench, origin: string): T
   }
 }
 
-/** Whether a device belongs to the topology, or carries labware on it. */
+/** Whether a device belongs to the topology, or carries or scans labware on it. */
 export function hasDevice({ devices, document }: Topology, device_id: string): boolean {
-  return devices.has(device_id) || Object.hasOwn(document.transporters, device_id)
+  return devices.has(device_id) || Object.hasOwn(document.transporters, device_id) || scannersOf(document).includes(device_id)
 }
 
 /** Lists the devices with positions, in the order of these. */
@@ -84,13 +86,31 @@ function knownDevice(device_id: string, document: TopologyDocument, bench: Bench
   }
 }
 
-function checkTransporters({ transporters, devices }: TopologyDocument, bench: Bench, where: string): void {
-  for (const id of Object.keys(transporters)) {
-    const type = bench.devices.find(({ device_id }) => device_id === id)?.type ?? 'transporter'
-    if (type !== 'transporter') throw wrong(`${where}: transporters.${id}`, `${id} is a ${type}, and carries nothing`)
+function checkTransporters({ transporters, positions, devices }: TopologyDocument, bench: Bench, where: string): void {
+  for (const [id, { positions: reached }] of Object.entries(transporters)) {
+    const known = bench.devices.find(({ device_id }) => device_id === id)
+    const slots = reached.find((name) => positions[name]?.slots !== undefined)
+    if (known)
+      checkCarrier(
+        { known, slots: slots === undefined ? undefined : { name: slots, count: positions[slots]!.slots! } },
+        `${where}: transporters.${id}`,
+      )
     if (Object.hasOwn(devices, id))
       throw wrong(`${where}: devices.${id}`, `${id} is a transporter; it is declared by being in transporters`)
   }
+}
+
+type KnownCarrier = { known: Bench['devices'][number]; slots: { name: string; count: number } | undefined }
+
+/** Checks that a device of the configuration can carry: a storage to and from its slots, a transporter elsewhere. */
+function checkCarrier({ known: { device_id: id, type, limits }, slots }: KnownCarrier, at: string): void {
+  if (!slots && type === 'storage')
+    throw wrong(at, `${id} is a storage; add its slots: "positions": {"${id}": {"slots": ${limits.slot?.max ?? 20}}}`)
+  if (slots && type === 'transporter') throw wrong(at, `${id} is a transporter, and has no slots`)
+  if (type !== 'transporter' && type !== 'storage') throw wrong(at, `${id} is a ${type}, and carries nothing`)
+  const most = limits.slot?.max
+  if (slots && most !== undefined && slots.count > most)
+    throw wrong(at, `${id} has ${most} slots as it is configured, and ${slots.name} has ${slots.count}; make them equal`)
 }
 
 function checkDevices(document: TopologyDocument, bench: Bench, where: string): void {
@@ -100,7 +120,8 @@ function checkDevices(document: TopologyDocument, bench: Bench, where: string): 
   }
   for (const [id, { operations }] of Object.entries(document.devices)) {
     const at = `${where}: devices.${id}`
-    if (!placedDevices(document).includes(id)) throw wrong(at, `no position is a nest of ${id}; say which with "device": "${id}"`)
+    if (!placedDevices(document).includes(id) && !scannersOf(document).includes(id))
+      throw wrong(at, `no position is a nest of ${id}; say which with "device": "${id}"`)
     const driven = configured.get(id)
     if (!driven?.driven) continue
     for (const operation of Object.keys(operations))
@@ -109,8 +130,8 @@ function checkDevices(document: TopologyDocument, bench: Bench, where: string): 
 
   function checkSite(device: string, at: string): void {
     const known = configured.get(device)
-    if (known?.type === 'transporter' || Object.hasOwn(document.transporters, device))
-      throw wrong(at, `${device} is a transporter, and has no nest`)
+    if (known?.type === 'transporter' || known?.type === 'storage' || Object.hasOwn(document.transporters, device))
+      throw wrong(at, `${device} is a ${known?.type ?? 'transporter'}, and has no nest`)
     if (known || Object.hasOwn(document.devices, device)) return
     const guess = didYouMean(device, [...configured.keys(), ...Object.keys(document.devices)])
     throw wrong(at, `neither the configuration nor devices has a device ${device}${guess}`)

@@ -109,8 +109,8 @@ function hasLostDevice({ owner, state: { wanted }, actions, next }: MethodRun): 
 /** Closes the action and the move that were under way when the service ended; their outcome is unknown. */
 function closeInterrupted(thread: LabwareThread): void {
   const { execution, thread_id, name, method, state } = thread
-  const { interrupted, move } = state
-  const around = method?.context() ?? {
+  const { interrupted, move, scan } = state
+  const alone = {
     ...execution.events.context(),
     method_id: null,
     method_name: null,
@@ -118,10 +118,14 @@ function closeInterrupted(thread: LabwareThread): void {
     thread_name: name,
     participating_thread_ids: [thread_id],
   }
+  const around = method?.context() ?? alone
   if (interrupted && !interrupted.has_ended) {
-    if (close(thread, interrupted, around)) noteAction(thread, interrupted)
+    if (close(thread, interrupted, around)) noteAction(thread, interrupted, method)
     thread.set({ interrupted: { ...interrupted, has_ended: true } })
   }
+  // Nothing has moved, so the labware is scanned again.
+  if (scan && close(thread, scan, alone)) noteAction(thread, scan, null)
+  thread.set({ scan: null })
   if (move && close(thread, { ...move, name: null }, thread.context())) noteMove(thread, move)
   thread.move = null
 }
@@ -133,8 +137,8 @@ function close({ execution }: LabwareThread, { action_id, name, status }: Closed
   return true
 }
 
-function noteAction(thread: LabwareThread, { action_id, name, device, ...times }: Fixed<ActionState>): void {
-  const { execution, method } = thread
+function noteAction(thread: LabwareThread, { action_id, name, device, ...times }: Fixed<ActionState>, method: MethodRun | null): void {
+  const { execution } = thread
   const where = { method_id: method?.method_id ?? null, method_name: method?.plan.name ?? null, device: device ?? null }
   const row = endedRow(thread, { ...{ kind: 'action', action_id, name }, ...where, ...nowhere }, times)
   addActionRow(execution, row, { owner: thread, others: [], operations: [], error: restarted })

@@ -1,7 +1,9 @@
 // The rest of all runs of one bench, as a problem for the search for a plan.
 
 import type { Equipment } from '../equipment/equipment.ts'
+import { scannerAt } from '../plans/scanners.ts'
 import type { Hops } from '../plans/timing.ts'
+import type { Topology } from '../plans/topology.ts'
 import type { Job, Leg, Place, Problem, Stop } from '../schedule/problem.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import { expectedSeconds } from '../threads/action/seconds.ts'
@@ -52,12 +54,18 @@ type Context = { bench: PlannedBench; places: Places }
 function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context): Omit<Job, 'kind'> {
   const { scheduler } = bench
   const present = presentOf(thread, bench)
+  const { topology } = thread.execution.workflow
   const stops: Stop[] = way.stops.map(({ devices, seconds, within_s }) => ({
-    options: devices.map((device, i) => ({ place: places.named(device), seconds: seconds[i]! / scaleOf(bench, device) })),
+    options: once(
+      devices.map((name, i) => {
+        const scanned_s = scannedSeconds(bench, topology, scheduler.graph.positionsOf(name)[0]?.name ?? name)
+        return { place: places.named(name), seconds: scanned_s + seconds[i]! / scaleAt(bench, name) }
+      }),
+    ),
     within_s: within_s === null ? null : sparing(within_s, bench.hops.longestHop()),
   }))
-  const { positions } = thread.plan.end
-  stops.push({ options: positions.map((position) => ({ place: places.position(position), seconds: 0 })), within_s: null })
+  const ends = thread.plan.end.positions.map((name) => ({ place: places.position(name), seconds: scannedSeconds(bench, topology, name) }))
+  stops.push({ options: once(ends), within_s: null })
   // Labware that has a device for its next action is on its way to be in time.
   const deadline = thread.action?.device ? null : scheduler.present.deadlineOf(thread.thread_id)
   if (deadline !== null && stops[0]) stops[0] = { ...stops[0], within_s: Math.max(0, (deadline - bench.now()) / 1000) }
@@ -72,6 +80,17 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context)
     stays: thread.plan.end.mode === 'LEAVE_IN_PLACE',
     stops,
   }
+}
+
+/** Keeps one option for each place: all slots of a storage are one. */
+function once(options: Stop['options']): Stop['options'] {
+  return options.filter(({ place }, i) => options.findIndex((other) => other.place === place) === i)
+}
+
+/** Returns the seconds for which labware is scanned when it has come to a position, by the clock. */
+function scannedSeconds(bench: PlannedBench, topology: Topology, position: string | undefined): number {
+  const scanner = position === undefined ? undefined : scannerAt(topology, position)
+  return scanner === undefined ? 0 : bench.hops.scan(scanner) / scaleOf(bench, scanner)
 }
 
 /** Leaves a hop of a window for what cannot be foretold, such as a busy arm. */
@@ -115,6 +134,11 @@ function secondsOfWay(bench: PlannedBench, from: string, place: string): number 
   return route ? route.reduce((sum, hop) => sum + bench.hops.way([hop]) / scaleOf(bench, hop.transporter), 0) : Number.POSITIVE_INFINITY
 }
 
+/** Returns the seconds that pass at a place in one of the clock, which are those of its device. */
+function scaleAt(bench: PlannedBench, place: string): number {
+  return bench.scheduler.graph.positionsOf(place).length > 0 ? scaleOf(bench, place) : 1
+}
+
 /** Returns the seconds of a device that pass in one of the clock: more than 1 where it is simulated faster. */
 function scaleOf({ equipment }: PlannedBench, device_id: string): number {
   return equipment.timeScale?.(device_id) ?? 1
@@ -156,15 +180,15 @@ class Places {
   }
 
   position(name: string): number {
-    const { graph } = this.#bench.scheduler
-    return this.named(graph.positions.get(name)?.device ?? name)
+    return this.named(this.#bench.scheduler.graph.positions.get(name)?.device ?? name)
   }
 
-  /** Returns the number of a device or position. */
+  /** Returns the number of a device or position. All slots of a storage are one place, which has room for all labware. */
   named(name: string): number {
     const { graph } = this.#bench.scheduler
-    const position = graph.positionsOf(name)[0]?.name ?? name
-    return this.#place(name, position, graph.positions.get(position)!.storage)
+    const position = graph.positions.get(graph.positionsOf(name)[0]?.name ?? name)!
+    const isSlot = position.slot !== null
+    return this.#place(isSlot ? position.entry : name, position.name, position.storage || isSlot)
   }
 
   /** Returns a storage of its own for labware that will come to a position. */

@@ -43,10 +43,14 @@ const recoveries: Record<Decision, [verb: string, text: (what: string, thread: L
   ABORT_THREAD: ['abort_thread', (_, { name }) => `Ended the thread ${name}`],
 }
 
+type Recovering = { on?: string | undefined; by?: string | undefined; barcode?: string | undefined }
+
 /** Words a decision about the error that holds a thread. Call it before the decision is carried out. */
-export function recoveryIn(thread: LabwareThread, decision: Decision, { on, by }: { on?: string | undefined; by?: string | undefined }) {
+export function recoveryIn(thread: LabwareThread, decision: Decision, { on, by, barcode }: Recovering) {
   const [verb, text] = recoveries[decision]
-  const how = [on === undefined ? '' : ` at ${on}`, by === undefined ? '' : `, made by ${by}`].join('')
+  const how = [on && ` at ${on}`, by && `, made by ${by}`, barcode && `, with the barcode ${barcode}`].filter(Boolean).join('')
+  if (thread.control.pausedAt === 'IDENTITY' && decision === 'CONTINUE')
+    return { decision: verb, text: `Said that the scanned labware is ${thread.labware.name}${how}` }
   return { decision: verb, text: `${text(whatOf(thread, on), thread)}${how}` }
 }
 
@@ -58,7 +62,8 @@ export function lateDecisionIn(call: string, verdict: OperatorVerdict): Pick<Dec
 }
 
 /** Names what a thread is held in. `on` is the device that replaces that of its action. */
-function whatOf({ action, move, labware, name }: LabwareThread, on: string | undefined): string {
+function whatOf({ action, move, labware, name, control }: LabwareThread, on: string | undefined): string {
+  if (control.pausedAt === 'IDENTITY') return `the scan of ${labware.name}`
   if (move) return `the move of ${labware.name} from ${move.hop.from} to ${move.hop.to} with ${move.hop.transporter}`
   if (!action) return `the step of ${name}`
   return `${action.plan.name} of ${labware.name}${action.device === null || on !== undefined ? '' : ` at ${action.device}`}`

@@ -1,7 +1,9 @@
 // The devices and transporters that a run may use. Faults of other devices do not matter to the run.
 
 import type { StillHeating } from '../../events/contexts.ts'
+import type { Graph } from '../plans/graph.ts'
 import { type ActionPlan, actionsOf, allSteps, type Workflow } from '../plans/plan.ts'
+import { scannerAt, scannerOf } from '../plans/scanners.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
@@ -13,7 +15,14 @@ export function usedBy(execution: Run): ReadonlySet<string> {
   const devices = new Set(actions.flatMap(({ devices }) => devices))
   const { graph } = execution.workflow.topology
   const places = new Set([...placesOf(execution), ...[...devices].flatMap((device) => graph.positionsOf(device).map(({ name }) => name))])
-  return new Set([...devices, ...carriersBetween([...places], execution.workflow)])
+  const carriers = carriersBetween([...places], execution.workflow)
+  return new Set([...devices, ...carriers, ...scannersAmong(places, carriers, execution.workflow)])
+}
+
+/** Lists the scanners of these positions and transporters. */
+function scannersAmong(places: Iterable<string>, carriers: readonly string[], { topology }: Workflow): string[] {
+  const ofPlaces = [...places].flatMap((position) => scannerAt(topology, position) ?? [])
+  return [...ofPlaces, ...carriers.flatMap((transporter) => scannerOf(topology, transporter) ?? [])]
 }
 
 function putIn(execution: Run): ActionPlan[] {
@@ -25,7 +34,7 @@ function putIn(execution: Run): ActionPlan[] {
 function placesOf(execution: Run): string[] {
   const { workflow } = execution
   const planned = [...workflow.threads.values()].flatMap(({ start, end, steps }) => [
-    start.position,
+    ...(start.slots ?? [start.position]),
     ...end.positions,
     ...[...allSteps(steps)].flatMap((step) => (step.kind === 'park' ? step.positions : [])),
   ])
@@ -33,9 +42,21 @@ function placesOf(execution: Run): string[] {
   return [...planned, ...now]
 }
 
-function carriersBetween(places: readonly string[], { topology: { graph } }: Workflow): string[] {
+function carriersBetween(all: readonly string[], { topology: { graph } }: Workflow): string[] {
+  const places = twoOfEachKind(all, graph)
   const ways = places.flatMap((from) => places.map((to) => graph.route(from, to) ?? []))
   return ways.flatMap((way) => way.map(({ transporter }) => transporter))
+}
+
+/** Keeps two positions of each kind, since all of a kind have the same routes. A storage may have hundreds of slots. */
+function twoOfEachKind(all: readonly string[], graph: Graph): string[] {
+  const counts = new Map<number, number>()
+  return all.filter((position) => {
+    const kind = graph.kindOf(position)
+    const count = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, count)
+    return count <= 2
+  })
 }
 
 /** Lists the devices of the workflow's actions that heat now. Empty for a simulated run, whose devices end with it. */

@@ -209,6 +209,10 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
     return `see where ${name} is; if it is not ${whereIs(thread)}, put it somewhere and say where (${saying(labware_id)}); then recover the thread`
   },
   MOVE_RESOLUTION: elsewhere,
+  IDENTITY: (thread) => {
+    const { name, labware_id } = thread.labware
+    return `look at the labware ${whereIs(thread)}. Put ${name} there, and decide RETRY, which scans again. If it is ${name}, decide CONTINUE, with "barcode" if it has another barcode. Labware that you carry elsewhere: say where (${saying(labware_id)})`
+  },
   ACTION_RESOLUTION: () => 'remove the cause (for example, initialize a device that cannot be used); then recover the thread with RETRY',
   DEADLOCK: () => 'make room: carry labware out of the way and say where it is, or end a thread; then recover this one with RETRY',
   WAIT_EVENT_TIMEOUT: () => 'recover the thread with RETRY, which waits as long again; then emit the event',

@@ -60,7 +60,7 @@ export function inTheWayOf({ workflow, environment, submissions }: Run): Labware
   const plans = [...workflow.threads.values()]
   const members = submissions.flatMap(({ request }) => request.groups.flatMap(({ members }) => Object.values(members)))
   const takenUp = new Set([
-    ...plans.flatMap(({ start }) => (start.mode === 'REUSE_EXISTING' ? start.position : [])),
+    ...plans.flatMap(({ start }) => (start.mode === 'REUSE_EXISTING' ? (start.slots ?? start.position) : [])),
     ...members.flatMap((member) => ('location' in member ? member.location : [])),
   ])
   const devices = new Set([...actionsOf(workflow)].flatMap(({ devices }) => devices))

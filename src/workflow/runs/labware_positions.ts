@@ -13,7 +13,11 @@ export class LabwarePositions {
     this.stop = scheduler.onMoved((labware_id) => {
       const thread = this.#carriers.get(labware_id)
       const isLeft = scheduler.whose(labware_id) !== thread?.thread_id
-      thread?.set({ seat: isLeft ? null : (scheduler.whereIs(labware_id) ?? null) })
+      // Labware that comes to a position is scanned there anew.
+      thread?.set({
+        seat: isLeft ? null : (scheduler.whereIs(labware_id) ?? null),
+        ...(thread.state.scanned !== null && { scanned: null }),
+      })
     })
   }
 

@@ -43,9 +43,12 @@ export class Operator {
   /** Asks a person to confirm a step. PURE_SIM confirms it at once, because no person is there. */
   instruct(run: Publisher, instruction: string, thread_id: string): Confirmation {
     let confirmed = () => {}
-    const step = this.#add(run, { instruction, thread_id, move: null, isConfirmed: run.environment.mode === 'PURE_SIM' }, ({ answer }) => {
+    const step_id = this.newId(run)
+    const isConfirmed = run.environment.mode === 'PURE_SIM'
+    const step = this.#add(run, { instruction, thread_id, move: null, isConfirmed, step_id }, ({ answer }) => {
       if (answer !== 'done') throw new LabError('conflict', `a manual step is confirmed when it is done; it takes no ${answer}`)
-      step.isConfirmed = true
+      // A subscriber of the event may answer before the step is returned.
+      this.#steps.get(step_id)!.isConfirmed = true
       confirmed()
     })
     return {

@@ -213,18 +213,30 @@ export class Planner {
 
 function visitsOf({ moves }: Schedule, { jobs, places }: Problem, at_ms: number): Visit[] {
   const ready = jobs.map(({ ready_s }) => ready_s)
-  return moves.map(({ job, stop, to, start_s, end_s }) => {
+  return moves.map(({ job, stop, from, to, start_s, end_s }, i) => {
     const ready_s = ready[job]!
     const { stops } = jobs[job]!
     const seconds = stop === null ? 0 : (stops[stop]!.options.find(({ place }) => place === to)?.seconds ?? 0)
     ready[job] = end_s + seconds
+    const isStaged = stop === null && places[from]!.isStorage
+    const later_s = isStaged ? latestStart(moves, i) : start_s
     return {
       thread_id: jobs[job]!.thread_id,
       place: places[to]!.name,
       isBuffer: stop === null,
       ready_ms: at_ms + ready_s * 1000,
-      start_ms: at_ms + start_s * 1000,
-      isTimed: stop !== null && (stops[stop + 1]?.within_s ?? null) !== null,
+      start_ms: at_ms + later_s * 1000,
+      isTimed: isStaged || (stop !== null && (stops[stop + 1]?.within_s ?? null) !== null),
     }
   })
+}
+
+/** How many times longer than alone the way out of a storage may take, because transporters may be busy. */
+const staging = 2
+
+/** Returns when labware that waits for its device near it comes out of its storage, in s: not before the device is about to be free. */
+function latestStart(moves: Schedule['moves'], index: number): number {
+  const { job, start_s, end_s } = moves[index]!
+  const next = moves.slice(index + 1).find((move) => move.job === job)
+  return next ? Math.max(start_s, next.start_s - staging * (end_s - start_s)) : start_s
 }

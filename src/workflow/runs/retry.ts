@@ -3,19 +3,25 @@
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { ActionPlan } from '../plans/plan.ts'
+import { barcodeMustBeFree } from '../threads/move/scan.ts'
 import type { Decision } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import { worded } from './explanation.ts'
 import { type Held, heldBy, mayStillMove, restlessArm, takersOver } from './held_action.ts'
 
-type Choice = { on?: string | undefined; by?: string | undefined; arm_is_off?: boolean | undefined }
+type Choice = { on?: string | undefined; by?: string | undefined; arm_is_off?: boolean | undefined; barcode?: string | undefined }
 
 /**
  * Decides about the error that holds a thread, as `ThreadControl.recover` does. `on` is the device at which RETRY repeats the action, `by` the person
- * who makes the move of an arm that is stopped or has a fault, `arm_is_off` a person's word that the power of that arm is off. Throws `invalid` or `not_found` for an unsuitable device, and `conflict` or another error if
+ * who makes the move of an arm that is stopped or has a fault, `arm_is_off` a person's word that the power of that arm is off, `barcode` the
+ * one that labware has for which CONTINUE vouches. Throws `invalid` or `not_found` for an unsuitable device, and `conflict` or another error if
  * the device or person cannot be used now.
  */
-export function recover(thread: LabwareThread, decision: Decision, { on, by, arm_is_off }: Choice = {}): void {
+export function recover(thread: LabwareThread, decision: Decision, { on, by, arm_is_off, barcode }: Choice = {}): void {
+  if (barcode !== undefined) {
+    correctBarcode(thread, decision, { on, by, arm_is_off, barcode })
+    return
+  }
   if (by !== undefined) {
     handOver(thread, decision, { on, by, arm_is_off })
     return
@@ -43,6 +49,17 @@ export function recover(thread: LabwareThread, decision: Decision, { on, by, arm
     detail: { action: held.plan.name, device: on, instead_of: held.device },
   })
   owner.execution.state.writeSoon()
+}
+
+/** Corrects the barcode of labware that a scanner did not know, and lets its thread go on. */
+function correctBarcode(thread: LabwareThread, decision: Decision, { on, by, arm_is_off, barcode }: Choice & { barcode: string }): void {
+  if (decision !== 'CONTINUE' || on !== undefined || by !== undefined || arm_is_off)
+    throw new LabError('invalid', 'give "barcode" with CONTINUE alone')
+  if (thread.control.pausedAt !== 'IDENTITY')
+    throw new LabError('conflict', `the barcode of ${thread.labware.name} is in no doubt; decide without "barcode"`)
+  if (barcode !== thread.labware.barcode) barcodeMustBeFree(thread, barcode, thread.state.seat)
+  thread.control.recover(decision)
+  thread.setLabware({ barcode })
 }
 
 function handOver(thread: LabwareThread, decision: Decision, { on, by, arm_is_off }: Choice & { by: string }): void {

@@ -9,9 +9,10 @@ import type { Workflow } from '../plans/plan.ts'
 import { refusalFor } from '../plans/refusal.ts'
 import type { Acquisition, Group, SubmissionRequest } from '../state/submission_request.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
+import { barcodesOf, holdersIn } from './barcodes.ts'
 import { type Execution, mostThreads } from './execution.ts'
 import type { Submission } from './submission.ts'
-import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
+import { startMustBeFree } from './thread_factory.ts'
 
 /** Checks a request. `others` are the earlier submissions of the run that it joins, which may give the missing variables. Throws `invalid`. */
 export function checkSubmission(
@@ -67,7 +68,7 @@ export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionReque
   for (const name of workflow.document.start) {
     const plan = workflow.threads.get(name)!
     for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }])
-      mustBeFree(environment, positionOf(plan, members[name]), workflow, plan, barcodeOf(members[name]))
+      startMustBeFree(environment, workflow, plan, members[name])
   }
 }
 
@@ -89,36 +90,6 @@ export function barcodesMustBeFree(
       if (execution === joined && isShared(workflow, name)) continue
       const sentence = `groups: ${group_id}.members.${name}: the labware with the barcode ${barcode} is taken by ${holder}`
       throw new LabError('conflict', `${sentence}; wait until that has ended, or name another barcode`)
-    }
-  }
-}
-
-/** Throws `conflict` if other labware of an open run has the barcode that was read. `open` lists the open runs of the same bench. */
-export function readMustBeFree(barcode: string, position: string | null, open: readonly Execution[]): void {
-  for (const { holder } of open.flatMap((execution) => [...holdersIn(execution, (known) => known === barcode)])) {
-    const sentence = `the labware with the barcode ${barcode} is taken by ${holder}`
-    throw new LabError('conflict', `${sentence}; read the barcode again, or put another labware at ${position}`)
-  }
-}
-
-/** Finds the threads of a run that have labware with such a barcode, or will get it. A run may have thousands of barcodes, so `isAsked` must be a lookup. */
-function* holdersIn(execution: Execution, isAsked: (barcode: string) => boolean): Generator<{ barcode: string; holder: string }> {
-  const run = `of run ${execution.execution_id.slice(0, 8)} (${execution.workflow.name})`
-  for (const { name, labware } of execution.live())
-    if (labware.barcode !== null && isAsked(labware.barcode)) yield { barcode: labware.barcode, holder: `thread ${name} ${run}` }
-  for (const { submission_id, request } of execution.submissions) {
-    for (const { group_id, name, barcode } of barcodesOf(request.groups)) {
-      if (!isAsked(barcode) || execution.threadFactory.hasHad(execution.workflow.threads.get(name)!, { submission_id, group_id })) continue
-      yield { barcode, holder: `thread ${name} of group ${group_id} ${run}` }
-    }
-  }
-}
-
-function* barcodesOf(groups: readonly Group[]): Generator<{ group_id: string; name: string; barcode: string }> {
-  for (const { group_id, members } of groups) {
-    for (const name of Object.keys(members)) {
-      const barcode = barcodeOf(members[name])
-      if (barcode !== null) yield { group_id, name, barcode }
     }
   }
 }

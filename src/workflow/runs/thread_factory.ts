@@ -11,6 +11,7 @@ import type { Acquisition } from '../state/submission_request.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { LabwareThread, type RunPorts } from '../threads/thread.ts'
+import { type BarcodeRun, barcodeOf, readMustBeFree } from './barcodes.ts'
 import { offTheBench } from './in_the_way.ts'
 import type { Submission } from './submission.ts'
 
@@ -18,7 +19,9 @@ type NewThreadState = v.InferInput<typeof ThreadState>
 
 type Run = RunPorts & {
   readonly submissions: readonly Submission[]
-}
+  /** Lists the other open runs on the same bench. */
+  beside(): readonly BarcodeRun[]
+} & BarcodeRun
 
 export class ThreadFactory {
   readonly #execution: Run
@@ -35,6 +38,11 @@ export class ThreadFactory {
   /** Notes that a thread was added to the run. */
   note({ plan, origin }: LabwareThread): void {
     this.#had.add(inGroup(plan, origin))
+  }
+
+  /** Throws `conflict` if labware of an open run on the same bench has this barcode, which was read at a position, or is to get it. */
+  readMustBeFree(barcode: string, position: string | null): void {
+    readMustBeFree(barcode, position, [this.#execution, ...this.#execution.beside()])
   }
 
   /** Whether the group has had a thread of this plan. */
@@ -56,7 +64,7 @@ export class ThreadFactory {
     if (!plan)
       throw new LabError('not_found', `workflow ${workflow.name} has no thread ${name}${didYouMeanAmong(name, [...threads.keys()])}`)
     const acquired = this.#acquisition(plan, origin)
-    const position = start ?? positionOf(plan, acquired)
+    const position = start ?? this.#startOf(plan, acquired)
     const { positions } = topology.graph
     if (!positions.has(position))
       throw new LabError('not_found', `the topology has no place ${position}${didYouMeanAmong(position, [...positions.keys()])}`)
@@ -68,7 +76,7 @@ export class ThreadFactory {
 
   thread(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
     const acquired = this.#acquisition(plan, origin)
-    const startsAt = start ?? positionOf(plan, acquired)
+    const startsAt = start ?? this.#startOf(plan, acquired)
     const barcode = barcodeOf(acquired)
     const standing = this.#standingAt(startsAt, plan, barcode)
     const labware = standing ?? this.#labwareFor(plan, barcode)
@@ -90,6 +98,16 @@ export class ThreadFactory {
     return thread
   }
 
+  /** Returns where a thread begins: as its submission or its plan says, or at the slot of a storage with such labware, else at a free one. */
+  #startOf(plan: ThreadPlan, acquired: Acquisition | undefined): string {
+    const position = positionOf(plan, acquired)
+    const { environment, workflow } = this.#execution
+    if (!isAnySlot(plan, acquired)) return position
+    const begun = new Set(this.#execution.live().map(({ state }) => state.starts_at))
+    const { stored, free } = slotsFor(plan, { environment, workflow, barcode: barcodeOf(acquired) })
+    return stored[0] ?? free.find((slot) => !begun.has(slot)) ?? position
+  }
+
   /** Returns what the group says about the labware. Only the first thread of the plan gets a barcode, because it belongs to one labware. */
   #acquisition(plan: ThreadPlan, origin: ThreadOrigin): Acquisition | undefined {
     const submission = this.#execution.submissions.find((one) => one.submission_id === origin.submission_id)
@@ -102,9 +120,8 @@ export class ThreadFactory {
   #standingAt(position: string, { template, labware: name }: ThreadPlan, barcode: string | null): Labware | undefined {
     if (template.start.mode !== 'REUSE_EXISTING') return undefined
     const { environment, workflow } = this.#execution
-    const there = environment.labware.get(environment.scheduler.position(position).labware_id ?? '')
-    if (!there || environment.scheduler.whose(there.labware_id) !== null) return undefined
-    if (there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
+    const there = atRest(environment, position)
+    if (!there || there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
     // Another workflow may have a different name for it.
     return { ...there, template: name, state: 'IN_JOURNEY', last_run: this.#execution.execution_id }
   }
@@ -137,6 +154,28 @@ function inGroup({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin
   return `${submission_id} ${group_id} ${name}`
 }
 
+/** Returns the labware that stands at a position, if no thread moves it. */
+function atRest({ labware, scheduler }: RunEnvironment, position: string): Labware | undefined {
+  const there = labware.get(scheduler.position(position).labware_id ?? '')
+  return there && scheduler.whose(there.labware_id) === null ? there : undefined
+}
+
+type Wanted = { environment: RunEnvironment; workflow: Workflow; barcode: string | null }
+
+/** Returns the slots of a storage with labware that a thread may begin with, and those that are free. */
+function slotsFor({ start, labware }: ThreadPlan, { environment, workflow, barcode }: Wanted): { stored: string[]; free: string[] } {
+  const type = workflow.document.labware[labware]?.type
+  const isSuch = (there: Labware | undefined) => there !== undefined && there.type === type && !whyNotThat(there, barcode)
+  const slots = start.slots ?? []
+  return {
+    stored: slots.filter((slot) => isSuch(atRest(environment, slot))),
+    free: slots.filter((slot) => {
+      const { labware_id, reserved_for } = environment.scheduler.position(slot)
+      return labware_id === null && reserved_for === null
+    }),
+  }
+}
+
 /** Returns the position where a thread begins: from its submission, else from its plan. */
 export function positionOf({ start }: ThreadPlan, acquired: Acquisition | undefined): string {
   if (!acquired) return start.position
@@ -144,13 +183,39 @@ export function positionOf({ start }: ThreadPlan, acquired: Acquisition | undefi
   return 'location' in acquired ? acquired.location : start.position
 }
 
-export function barcodeOf(acquired: Acquisition | undefined): string | null {
-  return (acquired && 'barcode' in acquired && acquired.barcode) || null
-}
-
 function whyNotThat({ barcode }: Labware, wanted: string | null): string | undefined {
   if (wanted === null || barcode === wanted) return undefined
   return barcode === null ? `whose barcode nobody has read (${wanted} is wanted)` : `whose barcode is ${barcode}, and ${wanted} is wanted`
+}
+
+/** Throws `conflict` if a thread cannot begin where its submission or its plan says. */
+export function startMustBeFree(
+  environment: RunEnvironment,
+  workflow: Workflow,
+  plan: ThreadPlan,
+  acquired: Acquisition | undefined,
+): void {
+  const barcode = barcodeOf(acquired)
+  if (!isAnySlot(plan, acquired)) {
+    mustBeFree(environment, positionOf(plan, acquired), workflow, plan, barcode)
+    return
+  }
+  const { stored, free } = slotsFor(plan, { environment, workflow, barcode })
+  const { at } = plan.template.start
+  if (stored.length > 0 || (barcode === null && free.length > 0) || environment.mode !== 'LIVE') return
+  const which =
+    barcode === null
+      ? `no labware of the type ${workflow.document.labware[plan.labware]?.type}, and no free slot`
+      : `no labware with the barcode ${barcode}`
+  throw new LabError(
+    'conflict',
+    `${plan.name} is to begin in ${at}, which has ${which}; look at its inventory, and correct it where it is wrong`,
+  )
+}
+
+/** Whether a thread begins in any slot of a storage. */
+function isAnySlot({ start }: ThreadPlan, acquired: Acquisition | undefined): boolean {
+  return start.slots !== undefined && (acquired === undefined || 'barcode' in acquired)
 }
 
 /** Throws `conflict` if something stands where a thread begins, except labware that the thread reuses and no thread moves. A storage is always free. */

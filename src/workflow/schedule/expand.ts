@@ -16,13 +16,15 @@ export type Rules = {
 export class Hops {
   readonly #states: States
   readonly #rules: Rules
-  /** For each place: how many labware may go there next. */
+  /** For each place: how many labware may go there next, and how many of these wait in a buffer. */
   readonly #wanted: Int32Array
+  readonly #staged: Int32Array
 
   constructor(states: States, rules: Rules) {
     this.#states = states
     this.#rules = rules
     this.#wanted = new Int32Array(states.model.places)
+    this.#staged = new Int32Array(states.model.places)
   }
 
   each(slot: number, hop: Hop, visit: () => boolean): void {
@@ -34,17 +36,22 @@ export class Hops {
       hop.job = job
       hop.from = this.#states.at[slot * jobs + job]!
       const canGoOn = this.#toStop(slot, next, hop, visit)
-      if (this.#mayWait(hop, canGoOn)) this.#toBuffers(slot, hop, visit)
+      if (this.#mayWait(hop, next, canGoOn)) this.#toBuffers(slot, hop, visit)
     }
   }
 
   #readWanted(slot: number): void {
-    const { jobs, firstStop, firstOption, optionPlace } = this.#states.model
+    const { jobs, firstStop, firstOption, optionPlace, isBuffer, places } = this.#states.model
     this.#wanted.fill(0)
+    this.#staged.fill(0)
     for (let job = 0; job < jobs; job++) {
       const next = this.#states.stop[slot * jobs + job]!
       if (next === firstStop[job + 1]! - 1) continue
-      for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) this.#wanted[optionPlace[index]!]!++
+      const isStaged = isBuffer[job * places + this.#states.at[slot * jobs + job]!]!
+      for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++) {
+        this.#wanted[optionPlace[index]!]!++
+        this.#staged[optionPlace[index]!]! += isStaged
+      }
     }
   }
 
@@ -88,11 +95,19 @@ export class Hops {
     return false
   }
 
-  #mayWait(hop: Hop, canGoOn: boolean): boolean {
+  #mayWait(hop: Hop, next: number, canGoOn: boolean): boolean {
     const { isStorage, isBuffer, places } = this.#states.model
-    if (isStorage[hop.from]) return false
+    if (isStorage[hop.from]) return !canGoOn && this.#isWorthStaging(hop.from, next)
     if (this.#rules.everything) return true
     return !canGoOn && !isBuffer[hop.job * places + hop.from] && this.#wanted[hop.from]! > 0
+  }
+
+  /** Whether labware may come out of a storage before its device is free: if its way has several hops, and no more labware waits near the devices than they take. */
+  #isWorthStaging(from: number, next: number): boolean {
+    const { firstOption, optionPlace, firstLeg, groupOf, groups } = this.#states.model
+    const first = optionPlace[firstOption[next]!]!
+    const way = groupOf[from]! * groups + groupOf[first]!
+    return firstLeg[way + 1]! - firstLeg[way]! > 1 && this.#staged[first]! < firstOption[next + 1]! - firstOption[next]!
   }
 
   #toBuffers(slot: number, hop: Hop, visit: () => boolean): void {

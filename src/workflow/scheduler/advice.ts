@@ -44,6 +44,8 @@ export class Advice {
   readonly #visits = new Map<string, Visit[]>()
   /** For each thread, when its present move was to begin, in ms. */
   readonly #starts = new Map<string, number>()
+  /** The threads whose present move has begun. */
+  readonly #moving = new Set<string>()
   /** The grants since the plan that is being made was begun. */
   #meanwhile: { thread_id: string; place: string }[] | undefined
   /** For each place, the visits that are to come. */
@@ -59,6 +61,7 @@ export class Advice {
     this.#visits.clear()
     this.#order.clear()
     this.#starts.clear()
+    this.#moving.clear()
     for (const visit of visits) {
       put(this.#visits, visit.thread_id, visit)
       put(this.#order, visit.place, visit)
@@ -71,6 +74,7 @@ export class Advice {
     this.#visits.clear()
     this.#order.clear()
     this.#starts.clear()
+    this.#moving.clear()
     this.events?.dropped()
   }
 
@@ -91,7 +95,8 @@ export class Advice {
     if (next.place !== place) return { kind: 'elsewhere' }
     const [first] = this.#order.get(place)!
     if (first !== next) return { kind: 'later', by: first!.thread_id }
-    return next.isTimed && now < next.start_ms ? { kind: 'early', at: next.start_ms } : { kind: 'first' }
+    const isEarly = (next.isTimed && now < next.start_ms) || this.#isBeforeItsTurn(next, now)
+    return isEarly ? { kind: 'early', at: next.start_ms } : { kind: 'first' }
   }
 
   /** Notes a request that is made at `now` (ms). */
@@ -107,10 +112,11 @@ export class Advice {
     else this.events?.stranger(thread_id)
   }
 
-  /** Returns the position where the plan lets labware wait now; undefined if it lets it stay. */
-  bufferOf(thread_id: string): string | undefined {
+  /** Returns the position where the plan lets labware wait now, or from `at` on (ms); undefined if it lets it stay. */
+  bufferOf(thread_id: string): { place: string; at: number } | undefined {
     const next = this.#visits.get(thread_id)?.[0]
-    return next?.isBuffer && this.#order.get(next.place)![0] === next ? next.place : undefined
+    if (!next?.isBuffer || this.#order.get(next.place)![0] !== next) return undefined
+    return { place: next.place, at: next.isTimed ? next.start_ms : 0 }
   }
 
   /** Returns the visit that is to begin first of all that are next at their places; undefined without any. */
@@ -137,6 +143,7 @@ export class Advice {
     const index = visits?.findIndex((visit) => visit.place === place) ?? -1
     if (!visits || index < 0) return
     this.#starts.set(thread_id, visits[index]!.start_ms)
+    this.#moving.delete(thread_id)
     for (const left of visits.splice(0, index + 1)) this.#leave(left)
     if (visits.length === 0) this.#visits.delete(thread_id)
   }
@@ -151,9 +158,27 @@ export class Advice {
     return this.#starts.get(thread_id)
   }
 
+  /**
+   * Whether a visit waits, because one that was to begin before it has not begun, although it is time. Labware that is ready a moment too early would else
+   * take the transporter while a device is idle.
+   */
+  #isBeforeItsTurn({ thread_id, start_ms }: Visit, now: number): boolean {
+    if (start_ms <= now) return false
+    const isAhead = (other: number | undefined) => other !== undefined && other < start_ms && other <= now
+    if (isAhead(this.nextVisit()?.start_ms)) return true
+    for (const [other, start] of this.#starts) if (other !== thread_id && !this.#moving.has(other) && isAhead(start)) return true
+    return false
+  }
+
+  /** Notes that a thread sets out on its present move. */
+  moves(thread_id: string): void {
+    if (this.#starts.has(thread_id)) this.#moving.add(thread_id)
+  }
+
   /** Takes a thread out of the plan. */
   forget(thread_id: string): void {
     this.#starts.delete(thread_id)
+    this.#moving.delete(thread_id)
     for (const visit of this.#visits.get(thread_id) ?? []) this.#leave(visit)
     this.#visits.delete(thread_id)
   }
@@ -180,8 +205,11 @@ function staysAt({ claimant }: Ticket, resource: Resource, next: Visit | undefin
   return resource.holder === claimant || (claimant.placement?.zone.device === resource && next?.place !== resource.name)
 }
 
+/** Returns the place as a plan names it, to which all slots of a storage are one. */
 function nameOf(resource: Resource): string {
-  return resource instanceof DeviceSites ? resource.name : resource.positions[0]!.name
+  if (resource instanceof DeviceSites) return resource.name
+  const { name, entry, slot } = resource.positions[0]!
+  return slot === null ? name : entry
 }
 
 function put(visits: Map<string, Visit[]>, key: string, visit: Visit): void {

@@ -54,15 +54,19 @@ export class Buffering {
 
   /** Parks labware where the plan has it wait. */
   #asPlanned(): boolean {
+    const now = this.#reservations.now()
     if (this.#seen === this.#occupancy.version) return false
     this.#seen = this.#occupancy.version
+    let next = Number.POSITIVE_INFINITY
     for (const { ticket } of this.#occupancy.claimants.values()) {
       if (!ticket || !this.#parking.canPark(ticket) || ticket.claimant.placement?.routeGrant) continue
-      const position = this.#advice.bufferOf(ticket.claimant.thread_id)
-      if (position === undefined || !this.#park(ticket, this.#occupancy.zone(position))) continue
-      this.#advice.given(ticket, this.#occupancy.zone(position))
+      const buffer = this.#advice.bufferOf(ticket.claimant.thread_id)
+      if (buffer && buffer.at > now) next = Math.min(next, buffer.at)
+      if (!buffer || buffer.at > now || !this.#park(ticket, this.#occupancy.zone(buffer.place))) continue
+      this.#advice.given(ticket, this.#occupancy.zone(buffer.place))
       return true
     }
+    if (next < Number.POSITIVE_INFINITY) this.#reservations.lookAgain(next)
     return false
   }
 

@@ -97,10 +97,11 @@ export class Reservations {
   refused({ claimant }: Ticket, { reason, at }: Barred): void {
     this.#occupancy.breakPromise(claimant)
     if (reason === 'window' && !claimant.hurries) this.giveUp(claimant)
-    if (Number.isFinite(at)) this.#lookAgain(at)
+    if (Number.isFinite(at)) this.lookAgain(at)
   }
 
-  #lookAgain(at: number): void {
+  /** Has everything considered again at a time, in ms. */
+  lookAgain(at: number): void {
     if (!this.#ahead || (this.#alarm && this.#alarm.at <= at)) return
     this.#alarm?.cancel()
     const ms = Math.max(1, Math.ceil(at - this.now()))

@@ -314,6 +314,7 @@ export class Scheduler {
     granted: (route: readonly Hop[]) => void,
     divert?: () => void,
   ): { withdraw(): void; explain(): Obstacle[] } {
+    this.advice.moves(thread_id)
     const claimant = this.#occupancy.claimant(thread_id)
     const routeGrant = this.#routeGrants.add(claimant, labware_id, to, { granted, divert, isPressed: this.#isPressed(thread_id) })
     this.#settle()

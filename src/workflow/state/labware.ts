@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { barcodeText } from '../../kit/name.ts'
+import { slotOf } from './slots.ts'
 
 const Text = v.nullable(v.string())
 
@@ -24,6 +25,8 @@ export const Labware = v.object({
   held_by: Text,
   /** The run that moves it, or moved it last; absent if unknown. */
   last_run: v.optional(v.string()),
+  /** When it came into a slot of a storage, in Unix seconds; absent elsewhere, and if unknown. */
+  stored_at: v.optional(v.number()),
   /** The position where it may already stand: its last move was cut off during the place, and nothing moves it any more. */
   placing: v.optional(v.string()),
   /** The person who may have taken it out of the gripper of `held_by`. */
@@ -47,6 +50,16 @@ export class LabwareOnDeck extends Map<string, Labware> {
     this.onChanged(labware_id)
     return wasThere
   }
+}
+
+/** Returns the change of `stored_at` of labware that comes to a position; `now` returns Unix seconds. */
+export function storedIn(
+  position: string | null,
+  { stored_at }: Pick<Labware, 'stored_at'>,
+  now: () => number,
+): Pick<Labware, 'stored_at'> {
+  if (position !== null && slotOf(position) !== null) return { stored_at: now() }
+  return stored_at === undefined ? {} : { stored_at: undefined }
 }
 
 /** Says where labware may be. `position` is where the scheduler has it; `otherwise` is returned if no place is known. */

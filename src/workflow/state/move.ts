@@ -20,6 +20,8 @@ export const MoveState = v.object({
   step_id: v.optional(v.nullable(v.string()), null),
   /** The stopped or faulted transporter in whose place a person makes the move. */
   instead_of: v.optional(v.nullable(v.string()), null),
+  /** Whether the labware is in the gripper for certain, where it is scanned before the place is commanded. */
+  is_picked: v.optional(v.boolean(), false),
   /** Whether the pick failed during the motion and nothing has shown since where the labware is. */
   has_failed_pick: v.boolean(),
 })
@@ -41,7 +43,7 @@ type MovedLabware = {
 export function mayBePicked({ move, labware, seat: position }: MovedLabware): boolean {
   // A person who put the labware elsewhere has said where it is.
   if (move === null || position !== move.from) return false
-  return move.status === 'PICKING' || (move.has_failed_pick && labware.held_by === null)
+  return (move.status === 'PICKING' && !move.is_picked) || (move.has_failed_pick && labware.held_by === null)
 }
 
 /** Returns where the labware of a thread may be now, besides its position: the gripper that may have it, and the target where it may already stand. */

@@ -14,6 +14,8 @@ export const apart: { readonly [kind: string]: { readonly kind: string; readonly
       method_id: true,
       action: true,
       move: true,
+      scan: true,
+      scanned: true,
       labware: ['tips_left', 'state', 'held_by', 'placing', 'taken_by'],
     },
   },

@@ -85,6 +85,10 @@ export const ThreadState = v.object({
   picking: v.optional(v.boolean(), false),
   /** The move of a person that the end of the service cut off: the person is asked about it until somebody says where the labware is. */
   asked: v.optional(v.nullable(MoveState), null),
+  /** The scan of its labware that is under way. */
+  scan: v.optional(v.nullable(ActionState), null),
+  /** The position at which its labware was scanned, or the transporter that has picked it up, until it moves on: a person may have vouched for it instead. */
+  scanned: Missing,
   /** The device at which an operator wants an action repeated, until it is done or somebody decides otherwise. */
   retry_on: v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
   window: v.optional(v.nullable(WindowState), null),
@@ -234,7 +238,7 @@ export type Checkpoint = { execution: ExecutionState; document: unknown; record?
 /** Ends the thread's action, which the restart interrupted. An action that an earlier restart interrupted stays until somebody has decided about it. */
 function endedWithService(thread: ThreadState): ThreadState {
   const { action, interrupted } = thread
-  return { ...cutOff(thread), interrupted: action ?? interrupted, action: null }
+  return { ...cutOff(thread), interrupted: action ?? interrupted, action: null, scanned: null }
 }
 
 /** Returns the saved values by kind, in the state after the end of the service. Undefined if the run is incomplete. */

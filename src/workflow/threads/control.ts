@@ -14,6 +14,7 @@ import {
   goesOn,
   Interrupt,
   isPause,
+  onItsWay,
   type PauseReason,
   type PauseSite,
 } from './recovery.ts'
@@ -250,8 +251,8 @@ export class ThreadControl {
         this.#thread.environment.steps.push(() => resolve(other))
       })
       this.#interrupt = (interrupt) => {
-        // A skip does not end a failed move, which would leave the labware in the gripper.
-        const isHeldOn = interrupt.kind === 'pause' || (interrupt.kind === 'skip' && site === 'MOVE')
+        // A skip would leave the labware of a failed move in the gripper.
+        const isHeldOn = interrupt.kind === 'pause' || (interrupt.kind === 'skip' && onItsWay.has(site))
         if (!isHeldOn) this.#thread.environment.steps.push(() => reject(interrupt))
       }
     })
@@ -353,7 +354,7 @@ export class ThreadControl {
     const refusal = site === 'RESTART' ? undefined : this.#refuses(decision)
     if (refusal && !on) throw new LabError('conflict', refusal)
     // The chosen device stays chosen across a restart, and when a move to the device fails.
-    if (on || (site !== 'RESTART' && site !== 'MOVE')) this.#thread.set({ retry_on: on ?? null })
+    if (on || (site !== 'RESTART' && !onItsWay.has(site))) this.#thread.set({ retry_on: on ?? null })
     if (site === 'RESTART') {
       // ABORT_THREAD is possible even while nobody knows where the labware is.
       if (going !== 'thread') this.mustBeResumable()

@@ -14,6 +14,7 @@ import type { Frame } from './frame.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
 import { leaveUncertain, setBack } from './move/hop.ts'
+import { identifyAtStart } from './move/identify.ts'
 import { appear, goTo, idle, request, storageOf } from './move/route.ts'
 import { placesOnItsWay } from './next_stops.ts'
 import { Fatal, Interrupt } from './recovery.ts'
@@ -70,7 +71,10 @@ async function begin(thread: LabwareThread): Promise<void> {
   // Labware in a storage comes out of it when its first device is granted.
   if (!isByHand && storageOf(thread) && beginsAtDevice(thread)) return
   // The labware already stands on the deck: the thread was restored after a restart.
-  if (environment.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
+  if (environment.scheduler.whereIs(labware.labware_id) !== undefined) {
+    await setBack(thread)
+    return identifyAtStart(thread)
+  }
   const wish = {
     what: thread.state.starts_at,
     candidates: positions([thread.state.starts_at]),
@@ -84,6 +88,7 @@ async function begin(thread: LabwareThread): Promise<void> {
     : ((await thread.control.pausable(() => request(thread, wish))) as { position: string })
   if (isByHand) await execution.operator.placed(thread)
   await appear(thread, position)
+  await identifyAtStart(thread)
 }
 
 /** Whether the next step takes the labware to a device. */
@@ -191,7 +196,7 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       if (!(await join(thread, step.methods, itemKey(step)))) leaveLoop(thread)
       return undefined
     case 'park':
-      await park(thread, step.positions)
+      await park(thread, step)
       return undefined
     case 'wait_for':
       await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step, thread.seen(step.event)))
@@ -261,11 +266,11 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
 }
 
 /** Parks the labware at one of the positions, unless work is waiting or will never come. */
-async function park(thread: LabwareThread, places: readonly string[]): Promise<void> {
+async function park(thread: LabwareThread, step: StepPlan & { kind: 'park' }): Promise<void> {
   const { slots } = thread.execution
   const isInLoop = thread.frames.some(({ isLoop }) => isLoop)
   const isUnneeded = () => slots.hasWork(thread) || (isInLoop && !slots.hasMore(thread)) || undefined
-  const wish = { what: places.join(' or '), candidates: positions(places), unless: once(slots.changed, isUnneeded) }
+  const wish = { what: step.places.join(' or '), candidates: positions(step.positions), unless: once(slots.changed, isUnneeded) }
   const found = await thread.control.pausable(() => {
     thread.become('AWAITING_MOVE_RESERVATION')
     return request(thread, wish)
@@ -319,7 +324,7 @@ async function finish(thread: LabwareThread): Promise<void> {
   const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.end
   const wish = {
-    what: plan.end.positions.join(' or '),
+    what: plan.template.end.at.join(' or '),
     candidates: thread.ends,
     onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
   }

@@ -7,7 +7,7 @@ import { expectedSeconds } from './action/seconds.ts'
 import { scopeOf } from './channels.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** A stop at one of these devices. `seconds` has one entry for each. */
+/** A stop at one of these devices or positions. `seconds` has one entry for each. */
 export type StopAhead = { devices: readonly string[]; seconds: number[]; within_s: number | null }
 
 /** The stops ahead. `first_s`: seconds that pass before the first of them, where the labware stands now. */
@@ -60,6 +60,10 @@ class Walk implements WayAhead {
       case 'action':
         this.act(step.action)
         break
+      case 'park':
+        this.stops.push({ devices: step.positions, seconds: step.positions.map(() => 0), within_s: null })
+        this.before = null
+        break
       case 'delay':
         this.pass(step.seconds)
         break
@@ -76,7 +80,7 @@ class Walk implements WayAhead {
       case 'until_temperature':
         break
       default:
-        // A join, a loop over work that comes, or a rest until then.
+        // A join, or a loop over work that comes.
         this.isKnown = false
     }
   }

@@ -1,5 +1,6 @@
 // Prepares devices, and learns how long real and simulated ones take to initialize, to heat, and to perform operations.
 
+import { askedSeconds } from '../../devices/asked_time.ts'
 import type { BeforeMotion } from '../equipment/equipment.ts'
 import { degreesToHeat, temperatureFor, usual } from '../plans/timing.ts'
 import { type RunEnvironment, secondsAt } from './run_environment.ts'
@@ -61,8 +62,7 @@ async function learnFrom(environment: RunEnvironment, what: Operation, work: () 
   const seconds = secondsAt(device, began, environment)
   if (degrees === 0) durations?.performed(device, operation, { seconds, params })
   else {
-    const duration = typeof params.duration === 'number' ? params.duration : 0
-    const alone = (durations?.beyond(device, operation) ?? usual(operation)) + duration
+    const alone = (durations?.beyond(device, operation) ?? usual(operation)) + askedSeconds(operation, params)
     durations?.heated(device, { seconds: Math.max(0, seconds - alone), degrees })
   }
   return answer

@@ -12,7 +12,7 @@ export type GoesOn = 'here' | 'on' | ActionExit['to'] | 'thread'
 
 /**
  * The sites where an error holds a thread: for each possible decision, where the thread continues. `MOVE` accepts CONTINUE only if the labware is
- * known to be at its target. At `ACTION_RESOLUTION` and `DEADLOCK` no device is bound yet, so aborting the action or the method ends the thread.
+ * known to be at its target. At `IDENTITY` it is the word of a person that the labware is the right one. At `ACTION_RESOLUTION` and `DEADLOCK` no device is bound yet, so aborting the action or the method ends the thread.
  * At `DEVICE_TIMEOUT` the call goes on meanwhile (see `LateCalls`), and CONTINUE cuts it off. At `RESTART` the service ended during an action;
  * resuming the thread means RETRY.
  */
@@ -28,6 +28,7 @@ const pauseSites = {
   },
   MOVE: { RETRY: 'here', CONTINUE: 'on', ABORT_THREAD: 'thread' },
   MOVE_RESOLUTION: { RETRY: 'here', ABORT_THREAD: 'thread' },
+  IDENTITY: { RETRY: 'here', CONTINUE: 'on', ABORT_THREAD: 'thread' },
   ACTION_RESOLUTION: { RETRY: 'here', ABORT_ACTION: 'thread', ABORT_METHOD: 'thread', ABORT_THREAD: 'thread' },
   DEADLOCK: { RETRY: 'here', ABORT_ACTION: 'thread', ABORT_METHOD: 'thread', ABORT_THREAD: 'thread' },
   THREAD_STEP: { RETRY: 'here', ABORT_THREAD: 'thread' },
@@ -38,6 +39,9 @@ const pauseSites = {
 } as const satisfies Record<string, Partial<Record<Decision, GoesOn>>>
 export type PauseSite = keyof typeof pauseSites
 export const pauseSiteNames = Object.keys(pauseSites) as readonly PauseSite[]
+
+/** The sites at which labware is on its way, maybe in a gripper. */
+export const onItsWay: ReadonlySet<PauseSite> = new Set(['MOVE', 'IDENTITY'])
 
 /** Returns the decisions that are possible at a site. */
 export function decisionsAt(site: PauseSite): readonly Decision[] {

@@ -11,10 +11,11 @@ import { type Decision, decisions, type PauseSite } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
 const topology = severalArms(
-  { arm: ['pad_1', 'pad_2', 'pad_3', 'nest', 'deck', 'rack', 'bin'], crane: ['island', 'shelf'] },
+  { arm: ['pad_1', 'pad_2', 'pad_3', 'gate', 'nest', 'deck', 'rack', 'bin'], crane: ['island', 'shelf'] },
   {
     ...{ parking: ['pad_3'], storages: ['rack', 'bin'], nests: { nest: 'mixer', deck: 'robot' } },
-    ...{ sites: { robot: 2 }, operations: { mixer: { mix: 60, spin: 30 }, robot: { pour: null } } },
+    ...{ sites: { robot: 2 }, operations: { mixer: { mix: 60, spin: 30 }, robot: { pour: null }, scan_1: { scan: 2 } } },
+    scanners: { gate: 'scan_1' },
   },
 )
 
@@ -135,6 +136,18 @@ const scenes: Record<PauseSite, Scene> = {
     },
     incident: 'MOVE_FAILED',
     ends: { RETRY: done, ABORT_THREAD: aborted.slice(1) },
+  },
+  IDENTITY: {
+    open() {
+      const scanned = workflowOf('work', { plate: { start: { at: 'gate' }, end: place.end, steps: [{ method: 'spin_it' }] } }, { methods })
+      return heldAt('IDENTITY', scanned, { faults: [{ operation: 'scan', call: 1, does: 'fail' }] })
+    },
+    incident: 'ACTION_FAILED',
+    ends: {
+      RETRY: ['ACTION scan COMPLETED', ...spun, ...done],
+      CONTINUE: [...spun, ...done],
+      ABORT_THREAD: aborted.slice(1),
+    },
   },
   ACTION_RESOLUTION: {
     open: () => heldAt('ACTION_RESOLUTION', workflow(), { faults: [{ operation: 'ready', device_id: 'mixer', call: 1, does: 'fail' }] }),

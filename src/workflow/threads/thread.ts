@@ -62,6 +62,10 @@ export interface RunPorts extends Publisher {
   readonly stall: { blocked(more: 1 | -1): void; suspect(): void }
   readonly state: RunState
   readonly paused: { readonly reason: 'manual' | 'system' } | null
+  readonly threadFactory: {
+    /** Throws `conflict` if labware of an open run on the same bench has this barcode, which was read at a position, or is to get it. */
+    readMustBeFree(barcode: string, position: string | null): void
+  }
   /** Finds a thread of this run, or of another run on the same bench. */
   find(thread_id: string): LabwareThread | undefined
   /** The people at the bench. */

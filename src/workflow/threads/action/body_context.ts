@@ -1,6 +1,7 @@
 // The context object that the code of an action receives.
 
-import { operations, readings } from '../../../devices/operations.ts'
+import { operations } from '../../../devices/operations.ts'
+import { readings } from '../../../devices/reading_table.ts'
 import { LabError } from '../../../errors.ts'
 import type { BoundDevice, Doing } from '../../plans/author.ts'
 import { notNullable, takesNull } from '../../plans/check_actions.ts'

@@ -7,7 +7,7 @@ import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
 import type { Use } from '../../scheduler/shared_space.ts'
-import { placeOf } from '../../state/labware.ts'
+import { placeOf, storedIn } from '../../state/labware.ts'
 import { isUncertain, type MoveState, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
 import { categoryOf } from '../action/causes.ts'
 import { enterSpace, reachIn, take } from '../clearance.ts'
@@ -17,6 +17,7 @@ import { type RunEnvironment, secondsAt } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
 import { endUncertainty } from './by_hand.ts'
 import { mustBeClear, mustBeEmpty, WayLost } from './free_way.ts'
+import { decideIdentity, identifyHeld, Unidentified } from './identify.ts'
 import { MotionSync } from './motion_sync.ts'
 import { MoveRun } from './move.ts'
 import { PersonTask, PutElsewhere, showAgain, useOf } from './person_task.ts'
@@ -68,7 +69,8 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<LabError 
       if (error instanceof WayLost) return undefined
       isAsked = true
       try {
-        if (!(error instanceof PutElsewhere)) await decide(thread, hop, { error, isThere })
+        if (error instanceof Unidentified) await decideIdentity(thread, error, 'MOVING')
+        else if (!(error instanceof PutElsewhere)) await decide(thread, hop, { error, isThere })
       } catch (interrupt) {
         if (interrupt instanceof Interrupt) mayBeInGripper(thread, move)
         mayStandThere(thread, move)
@@ -291,13 +293,14 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       thread.setLabware({ held_by: transporter })
       move.set({ is_placing: false, has_failed_pick: false })
     }
+    await identifyHeld(thread, move)
     move.status.become('PLACING')
     move.set({ is_placing: true })
     // The labware of a person who has put it down already does not move any more.
     if (!carrier.isDone) await sync.beforeMotion()
     await carrier.place()
     // In one turn, or the disk could record that the labware still stands where it was picked.
-    thread.setLabware({ held_by: null })
+    thread.setLabware({ held_by: null, ...storedIn(to, labware, () => thread.execution.now()) })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
     learn(environment, move, person)
   } catch (error) {
@@ -306,7 +309,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from)
       thread.setLabware({ held_by: labware.held_by ?? transporter })
     if (signal.aborted) mayStandThere(thread, move)
-    if (move.status.current === 'PICKING') {
+    if (move.status.current === 'PICKING' && !move.state.is_picked) {
       if (!sync.isBegun || isRefusedPick(error)) takeBack?.()
       else if (!signal.aborted) failedToPick(thread, move)
     }

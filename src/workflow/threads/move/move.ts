@@ -36,7 +36,16 @@ export class MoveRun {
     this.thread = thread
     this.hop = hop
     const { is_placing, has_failed_pick } = before
-    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, step_id: null, instead_of, is_placing, has_failed_pick }
+    this.state = {
+      action_id: this.action_id,
+      status: 'CREATED',
+      ...hop,
+      step_id: null,
+      instead_of,
+      is_placing,
+      is_picked: false,
+      has_failed_pick,
+    }
     this.status = new Status<ActionStatus>(actionTransitions, this, (status) => this.#publish(status))
     this.status.become('AWAITING_MOVE_RESERVATION')
   }

@@ -5,6 +5,7 @@ import { worded } from '../../../devices/failure.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import { inSeconds } from '../../../kit/seconds.ts'
 import type { Hop } from '../../plans/graph.ts'
+import { scannerOf } from '../../plans/scanners.ts'
 import type { Use } from '../../scheduler/shared_space.ts'
 import type { MoveState } from '../../state/move.ts'
 import { timer } from '../run_environment.ts'
@@ -106,7 +107,8 @@ export class PersonTask {
   #show(isTaken: boolean): ShownTask {
     const { execution, environment, labware, control } = this.#thread
     const { hop } = this.#move
-    const { confirm, ask_barcode } = this.#person.settings
+    const { confirm } = this.#person.settings
+    const ask_barcode = asksBarcode(this.#thread, this.#move.state, this.#person)
     mustBeAsked(this.#thread, hop)
     const shown = execution.operator.ask(this.#thread, {
       instruction: this.#instruction(isTaken),
@@ -159,7 +161,7 @@ export class PersonTask {
     const isFirst = answer.answer === 'taken'
     if (isFirst && thread.labware.held_by === this.#move.hop.transporter)
       throw new LabError('conflict', `${thread.labware.name} is taken already`)
-    checkBarcode(thread, answer, this.#person.settings.ask_barcode)
+    checkBarcode(thread, answer, asksBarcode(thread, this.#move.state, this.#person))
     // Labware that was put back where it stood is in nobody's hands.
     if (given.answer === 'elsewhere' && answer.answer !== 'done') this.#mustNotGoOn = putElsewhere(thread, given.position!)
     noteBarcode(thread, answer)
@@ -237,7 +239,8 @@ export function showAgain(thread: LabwareThread, move: MoveState, person: Person
   const { execution, labware, thread_id } = thread
   const { space } = thread.environment
   const { from, to, transporter, step_id } = move
-  const { confirm, ask_barcode } = person.settings
+  const { confirm } = person.settings
+  const ask_barcode = asksBarcode(thread, move, person)
   const { labware_id, name, barcode } = labware
   const use = useOf(thread_id, move, person)
   // Nothing moves before a run is resumed.
@@ -288,6 +291,11 @@ function asMeant(given: TaskAnswer, { from, to }: Pick<Hop, 'from' | 'to'>): Tas
   if (position === undefined) throw new LabError('invalid', 'position is missing; say where the labware stands now')
   if (position === to) return { ...given, answer: 'done' }
   return position === from ? { ...given, answer: 'cannot', reason: `it still stands at ${from}` } : given
+}
+
+/** Whether a person has to read the barcode: as set, and in place of an arm that would have scanned it. */
+function asksBarcode({ execution }: LabwareThread, { instead_of }: MoveState, { settings }: Person): boolean {
+  return settings.ask_barcode || (instead_of !== null && scannerOf(execution.workflow.topology, instead_of) !== undefined)
 }
 
 /** Throws `conflict` for a barcode that is missing, or that of other labware. */

@@ -9,6 +9,7 @@ import { ActionExit } from '../recovery.ts'
 import type { LabwareThread } from '../thread.ts'
 import { takeFreeArm } from './free_arm.ts'
 import { ride } from './hop.ts'
+import { identify } from './identify.ts'
 
 type Answer = { granted: Candidate | undefined } | { position: string; again: Again } | { stuck: string }
 
@@ -256,6 +257,8 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
   const { labware_id } = labware
   await leaveStorage(thread)
   for (;;) {
+    const unknown = identify(thread)
+    if (unknown) await unknown
     const position = typeof reserve === 'string' ? reserve : reserve()
     if (scheduler.whereIs(labware_id) === position) return true
     // A person put the labware there and then elsewhere, which used the reservation up.
@@ -295,6 +298,8 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
         thread.setLabware({ state: 'IN_JOURNEY' })
         const mustNotGoOn = await ride(thread, taken)
         if (mustNotGoOn) await thread.holdAt('MOVE_RESOLUTION', mustNotGoOn)
+        const unknown = identify(thread)
+        if (unknown) await unknown
       }
     } catch (error) {
       // The labware must go to another device.

@@ -13,7 +13,9 @@ import { placeOf } from '../../state/labware.ts'
 import { mayBe } from '../../state/move.ts'
 import type { LabwareThread } from '../thread.ts'
 
-const bench = severalArms({ arm: ['a', 'b', 'c', 'd'], other: ['a', 'x', 'y'], hands: ['a', 'b', 'c', 'f'] })
+const reach = { arm: ['a', 'b', 'c', 'd'], other: ['a', 'x', 'y'], hands: ['a', 'b', 'c', 'f'] }
+const bench = severalArms(reach)
+const withScanner = severalArms(reach, { scanners: { arm: 'scan_1' }, operations: { scan_1: { scan: 2 } } })
 const workflow = workflowOf('two', {
   plate: { ...standing('a', 'b'), steps: [] },
   lid: { ...standing('x', 'y'), steps: [{ wait_for: 'lid' }] },
@@ -26,12 +28,12 @@ const placeIn = ({ state, environment, labware }: LabwareThread) =>
 type Settings = Parameters<typeof personWith>[0]
 
 /** A run whose plate the arm failed to pick, and of which a person is to make the move then. */
-async function jammed(settings: Settings = {}, mayMove = false) {
+async function jammed(settings: Settings = {}, mayMove = false, topology = bench) {
   const hands = personWith(settings)
   const kept = new Kept()
   const arm = { isFaulty: false, fails: true, mayMove }
   const moved: string[] = []
-  const made = runtimeWithPeople({ hands }, bench, [workflow, boxed], {
+  const made = runtimeWithPeople({ hands }, topology, [workflow, boxed], {
     keep: () => kept,
     equipment: {
       faults: () => (arm.isFaulty ? [{ device_id: 'arm', error: 'it is jammed', since: 0 }] : []),
@@ -172,6 +174,19 @@ test('no task is shown near an arm that may still move, the run does not stall, 
   runtime.environments.stood()
   await runtime.answerStep((await taskFor(runtime, 'box')).step_id, { answer: 'done' })
   await runtime.over(second)
+  execution.abort('the test is over')
+  await runtime.over(execution)
+})
+
+test('a person who makes the move of an arm with a scanner has to read the barcode', async (t) => {
+  const { runtime, plate, execution } = await jammed({ ask_barcode: false }, false, withScanner)
+  recover(plate, 'RETRY', { by: 'hands' })
+  const { move, step_id } = await taskFor(runtime, 'plate')
+  t.equal(move!.ask_barcode, true)
+  await t.rejects(runtime.answerStep(step_id, { answer: 'done' }), { code: 'conflict', message: /read the barcode of plate/ })
+  await runtime.answerStep(step_id, { answer: 'done', barcode: 'P1' })
+  await until(() => plate.isOver)
+  t.equal(plate.labware.barcode, 'P1')
   execution.abort('the test is over')
   await runtime.over(execution)
 })

@@ -1,0 +1,76 @@
+// The models of the Cytomat with the forms of their words, and the settings that choose one.
+
+import * as v from 'valibot'
+import type { Limits, Profile } from '../../src/devices/device.ts'
+import { described, Whole } from '../../src/kit/described.ts'
+import { Levels, levelOf, racksOf, slotsIn } from '../racks.ts'
+
+type Model = { ending: '\r' | '\r\n'; addresses: 'slot' | 'rack and level'; shakes: boolean }
+
+/** README.md says where each form was seen. */
+const models = {
+  'Cytomat 2': { ending: '\r', addresses: 'slot', shakes: false },
+  'Cytomat 2 C425': { ending: '\r', addresses: 'rack and level', shakes: false },
+  'Cytomat 2 C450 Shake': { ending: '\r\n', addresses: 'slot', shakes: true },
+  'Cytomat 5 C': { ending: '\r\n', addresses: 'slot', shakes: false },
+  'Cytomat 6000': { ending: '\r\n', addresses: 'slot', shakes: false },
+  'Cytomat 6002': { ending: '\r\n', addresses: 'slot', shakes: false },
+} as const satisfies Record<string, Model>
+
+type ModelName = keyof typeof models
+const measured = ['temperature', 'humidity', 'co2'] as const
+export type Measured = (typeof measured)[number]
+
+const Slots = v.strictObject({ slots: v.optional(Levels, 21) })
+const Degrees = v.pipe(v.number(), v.minValue(0), v.maxValue(99.9))
+const Rpm = Whole(1, 9999)
+
+export const settings = v.pipe(
+  v.strictObject({
+    model: v.optional(described(v.picklist(Object.keys(models) as ModelName[]), 'Model of the instrument'), 'Cytomat 6000'),
+    racks: v.optional(racksOf(Slots), [{ slots: 21 }, { slots: 21 }]),
+    measures: v.optional(
+      described(v.array(v.picklist(measured)), 'What the instrument measures in its chamber; empty for a model without a climate'),
+      ['temperature', 'humidity', 'co2'],
+    ),
+    min_temperature: v.optional(described(Degrees, 'Lowest climate that may be set', '°C'), 10),
+    max_temperature: v.optional(described(Degrees, 'Highest climate that may be set', '°C'), 50),
+    min_speed: v.optional(described(Rpm, 'Slowest speed of the shakers', 'rpm'), 100),
+    max_speed: v.optional(described(Rpm, 'Fastest speed of the shakers', 'rpm'), 1200),
+    simulated_plates: v.optional(described(v.array(Whole(1, 10_000)), 'Slots that hold a plate when a simulation begins'), []),
+  }),
+  v.check((its) => its.min_temperature < its.max_temperature, 'min_temperature has to be less than max_temperature'),
+  v.check((its) => its.min_speed < its.max_speed, 'min_speed has to be less than max_speed'),
+)
+export type Settings = v.InferOutput<typeof settings>
+
+export function modelOf({ model }: Settings): Model {
+  return models[model]
+}
+
+export function profile(chosen: Settings): Profile {
+  const { shakes } = modelOf(chosen)
+  const limits: Limits = { slot: { min: 1, max: slotsIn(chosen.racks), unit: '', step: 1 } }
+  const { min_temperature, max_temperature, min_speed, max_speed } = chosen
+  const climate = chosen.measures.includes('temperature')
+  if (climate) limits.temperature = { min: min_temperature, max: max_temperature, unit: '°C', step: 0.1 }
+  if (shakes) {
+    limits.speed = { min: min_speed, max: max_speed, unit: 'rpm', step: 1 }
+    limits.duration = { min: 4, max: 7 * 86_400, unit: 's', step: 1 }
+  }
+  return {
+    model: chosen.model,
+    limits,
+    features: { uninterruptible: true, ...(climate && { climate: true }) },
+    ends_early: shakes ? ['shake'] : [],
+  }
+}
+
+/** Returns the words for a slot on the wire; undefined for a slot that there is not. */
+export function addressOf({ racks, ...chosen }: Settings, slot: number): string | undefined {
+  const place = levelOf(racks, slot)
+  if (!place) return undefined
+  const digits = (number: number, count: number) => String(number).padStart(count, '0')
+  if (modelOf({ racks, ...chosen }).addresses === 'slot') return digits(slot, 3)
+  return `${digits(place.number - 1, 2)} ${digits(place.level - 1, 2)}`
+}

@@ -1,0 +1,152 @@
+// The inventory of a storage over the API: a run stores and retrieves, a person does, and a person corrects.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { test } from 'tap'
+import { workflowOf } from '../testing/documents.ts'
+import { atTheEnd, isRefusal, openTestBench } from '../testing/http.ts'
+import { until } from '../testing/http_runs.ts'
+
+const slot = {
+  type: 'object',
+  properties: { slot: { type: 'integer', minimum: 1, maximum: 6 } },
+  required: ['slot'],
+  additionalProperties: false,
+}
+const incubator = {
+  device_id: 'incubator-1',
+  driver: 'simulated',
+  type: 'storage',
+  transport: { kind: 'simulated' },
+  settings: { operations: { store: { params: slot, seconds: 10 }, retrieve: { params: slot, seconds: 10 } } },
+}
+const devices = [
+  incubator,
+  { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } },
+  { device_id: 'arm-1', driver: 'arm', transport: { kind: 'simulated' } },
+]
+const topology = {
+  format: 1,
+  name: 'stored',
+  transporters: { 'arm-1': { positions: ['door', 'shaker_in'] }, 'incubator-1': { positions: ['door', 'incubator'] } },
+  positions: { door: {}, shaker_in: { device: 'shaker-1' }, incubator: { slots: 6 } },
+}
+const workflow = workflowOf(
+  'shake-stored',
+  {
+    plate: {
+      start: { at: 'incubator', mode: 'REUSE_EXISTING' },
+      end: { at: ['incubator'], mode: 'LEAVE_IN_PLACE' },
+      steps: [{ action: { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } } }],
+    },
+  },
+  { topology: 'stored' },
+)
+
+type Stored = { slot: number; name: string; barcode: string | null; type: string; stored_at: number | null; thread_id: string | null }
+type Inventory = { slots: number; stored: Stored[]; stations: { position: string; labware: { name: string } | null }[] }
+
+const teachpoints = ['door', 'shaker_in'].map((name, i) => {
+  return { device_id: 'arm-1', name, coord_type: 'cartesian', coords: { x: 100 + 200 * i, y: 300, z: 40, yaw: 0, pitch: 0, roll: 0 } }
+})
+
+async function setup(t: Test, folder?: string) {
+  const topologies = mkdtempSync(join(tmpdir(), 'benchd-topologies-'))
+  atTheEnd(t).push(async () => rmSync(topologies, { recursive: true }))
+  writeFileSync(join(topologies, 'stored.json'), JSON.stringify(topology))
+  const bench = await openTestBench(t, { devices }, { topologies, ...(folder !== undefined && { folder }) })
+  const granted = async (method: string, url: string, json?: object) => {
+    const reply = await bench.ask(method, url, { ...(json && { json }) })
+    if (reply.status > 202) throw new Error(`${method} ${url}: ${reply.status} ${reply.text}`)
+    return reply.body as Record<string, unknown>
+  }
+  const load = async () => {
+    await granted('POST', '/api/teachpoints/bulk', teachpoints)
+    await granted('POST', '/api/topology/load', { name: 'stored' })
+    for (const { device_id } of devices) await granted('POST', `/api/devices/${device_id}/initialize`)
+  }
+  const inventory = async () => (await granted('GET', '/api/devices/incubator-1/inventory')) as Inventory
+  const correct = (slots: object[]) => bench.ask('PUT', '/api/devices/incubator-1/inventory', { json: { slots } })
+  return { ...bench, tested: bench, granted, load, inventory, correct }
+}
+
+const plate = (slot: number, barcode: string) => ({ slot, labware: { barcode, type: '96-well' } })
+
+test('without a topology that has its slots, the inventory is not kept, and the refusal says what to load', async (t) => {
+  const { ask } = await setup(t)
+  isRefusal(t, await ask('GET', '/api/devices/incubator-1/inventory'), 409)
+  t.match((await ask('GET', '/api/devices/incubator-1/inventory')).body, { detail: /no topology is loaded; load a topology with/ })
+  isRefusal(t, await ask('GET', '/api/devices/incubator/inventory'), 404)
+})
+
+test('a run takes the plate with its barcode out of its slot, and stores it again; a person sees that', async (t) => {
+  const { tested, granted, load, inventory, correct } = await setup(t)
+  await load()
+  t.equal((await correct([plate(2, 'P-1'), plate(5, 'P-2')])).status, 200)
+  t.match((await inventory()).stored, [
+    { slot: 2, name: 'P-1', barcode: 'P-1', type: '96-well', stored_at: Number },
+    { slot: 5, name: 'P-2' },
+  ])
+  await granted('PUT', '/api/workflows/shake-stored', workflow)
+  const order = { workflow: 'shake-stored', run_mode: 'LIVE', groups: [{ group_id: 'a', members: { plate: { barcode: 'P-2' } } }] }
+  const { execution_id } = await granted('POST', '/api/submissions', order)
+  const { status } = await until(tested, `/api/executions/${execution_id}`, ({ status }) => status === 'COMPLETED')
+  t.equal(status, 'COMPLETED')
+  t.match((await inventory()).stored, [
+    { slot: 1, barcode: 'P-2' },
+    { slot: 2, barcode: 'P-1' },
+  ])
+  const missing = { ...order, groups: [{ group_id: 'a', members: { plate: { barcode: 'P-3' } } }] }
+  t.match((await tested.ask('POST', '/api/submissions', { json: missing })).body, { detail: /no labware with the barcode P-3/ })
+})
+
+test('a person retrieves and stores, and the inventory follows; what stands in the way is named', async (t) => {
+  const { load, inventory, correct, ask } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1'), plate(3, 'P-2')])
+  const retrieve = (slot: number) => ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot } })
+  t.match((await retrieve(2)).body, { success: true })
+  t.match(await inventory(), { stored: [{ slot: 3 }], stations: [{ position: 'door', labware: { name: 'P-1' } }] })
+  t.match(await retrieve(3), { status: 409, body: { detail: /P-1 stands at door; take it away/ } })
+  t.match(await ask('POST', '/api/devices/incubator-1/store', { json: { slot: 3 } }), {
+    status: 409,
+    body: { detail: /P-2 stands at incubator\/slot-3/ },
+  })
+  t.match((await ask('POST', '/api/devices/incubator-1/store', { json: { slot: 4 } })).body, { success: true })
+  t.match(await inventory(), { stored: [{ slot: 3 }, { slot: 4, name: 'P-1' }], stations: [{ labware: null }] })
+  t.match((await ask('POST', '/api/devices/incubator-1/store', { json: { slot: 1 } })).body, { success: true })
+  t.match((await inventory()).stored, [{ slot: 1, name: 'unknown', barcode: null }, {}, {}])
+  t.match((await correct([plate(1, 'P-9')])).body, { message: /3 of 6 slots are taken/ })
+  t.match(await inventory(), { stored: [{ slot: 1, barcode: 'P-9' }, {}, {}] })
+  await correct([plate(6, 'P-9')])
+  t.match(await inventory(), { stored: [{ slot: 3 }, { slot: 4 }, { slot: 6, barcode: 'P-9' }] }, 'labware is in one slot')
+  t.match(await correct([plate(1, 'P-7'), plate(2, 'P-7')]), { status: 400, body: { detail: /barcode P-7 is named twice/ } })
+  t.match(await correct([plate(7, 'P-7')]), { status: 404, body: { detail: /has no slot 7: it has 6/ } })
+  await correct([{ slot: 6, labware: null }])
+  t.match(await inventory(), { stored: [{ slot: 3 }, { slot: 4 }] })
+})
+
+test('a transfer that is cut off leaves the labware at either end, until somebody says where it is', async (t) => {
+  const { granted, load, inventory, correct, ask, bench, clock } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1')])
+  const retrieving = ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 2 } })
+  for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+  await granted('POST', '/api/devices/incubator-1/stop')
+  await retrieving
+  const { stored } = await inventory()
+  t.match(stored, [{ slot: 2, place: 'at incubator/slot-2 or held by incubator-1 or at door', remedy: /say where it is/ }])
+  t.match(await ask('POST', '/api/devices/incubator-1/initialize'), { status: 200 })
+  t.match(await ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 2 } }), {
+    status: 409,
+    body: { detail: /P-1 (is|may be)/ },
+  })
+  const { incidents } = (await granted('GET', '/api/incidents')) as { incidents: { category: string; message: string }[] }
+  t.ok(
+    incidents.some(({ category, message }) => category === 'LEDGER_CONTRADICTED' && /transfer of P-1 was cut off: it is at/.test(message)),
+  )
+  await granted('PUT', `/api/labware/${(stored[0] as unknown as { labware_id: string }).labware_id}/location`, { position: 'door' })
+  t.match(await inventory(), { stored: [], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
+})
