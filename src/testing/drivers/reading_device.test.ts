@@ -10,6 +10,8 @@ import { Exchange } from '../../../drivers/transports/exchange.ts'
 import type { InstrumentEnd, Simulator } from '../../../drivers/transports/simulator.ts'
 import { WithMount } from '../../../drivers/with_mount.ts'
 import type { Device } from '../../devices/device.ts'
+import { notOpen } from '../../devices/failure.ts'
+import { LabError } from '../../errors.ts'
 import { deferred } from '../../kit/deferred.ts'
 import { conformance, conformanceInVirtualTime } from './conformance.ts'
 import { conformanceOfHalts } from './halt_conformance.ts'
@@ -81,7 +83,10 @@ class Scanner extends WithMount<Mount> implements Device {
     at.line.onBytes((bytes) => {
       const lines = (text + Buffer.from(bytes).toString('latin1')).split('\r')
       text = lines.pop()!
-      for (const line of lines) this.#next.resolve(line.trim())
+      for (const line of lines.map((line) => line.trim())) {
+        if (/^ABC-\d$/.test(line)) this.#next.resolve(line)
+        else this.#next.reject(new LabError('device_failed', 'it speaks, but sends no barcode; see that the baud rate is right'))
+      }
     })
   }
 
@@ -92,10 +97,13 @@ class Scanner extends WithMount<Mount> implements Device {
   readonly initialize = this.#runner.operation(async () => ({ identity: null }))
   readonly scan = this.#runner.operation(async (_params: object, going) => {
     this.#next = deferred()
+    this.#next.promise.catch(() => undefined)
     return { barcode: await unlessAborted(this.#next.promise, going) }
   })
 
-  async check() {}
+  async check() {
+    if (this.at.line.state !== 'open') throw notOpen('the line')
+  }
 
   async halt() {
     this.#runner.stop()
