@@ -321,7 +321,7 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
   subject.setFault(fault)
   let outcome = await settled(subject, performing, took + margin_ms(name, subject))
   if (!outcome) {
-    abort.abort(new LabError('no_reply', 'it did not end in time'))
+    abort.abort(new LabError('no_reply', 'it did not end in time; see the instrument'))
     outcome = await settled(subject, performing, unwind_ms)
   }
   isFailure(t, outcome, what, fault)

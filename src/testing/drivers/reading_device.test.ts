@@ -76,13 +76,13 @@ class Balance extends WithMount<Mount> implements Device {
 class Scanner extends WithMount<Mount> implements Device {
   readonly #runner = new OperationRunner(this.at.line)
   #next = deferred<string>()
+  #text = ''
 
   constructor(at: Mount) {
     super(at)
-    let text = ''
     at.line.onBytes((bytes) => {
-      const lines = (text + Buffer.from(bytes).toString('latin1')).split('\r')
-      text = lines.pop()!
+      const lines = (this.#text + Buffer.from(bytes).toString('latin1')).split('\r')
+      this.#text = lines.pop()!.slice(0, 100)
       for (const line of lines.map((line) => line.trim())) {
         if (/^ABC-\d$/.test(line)) this.#next.resolve(line)
         else this.#next.reject(new LabError('device_failed', 'it speaks, but sends no barcode; see that the baud rate is right'))
@@ -96,6 +96,7 @@ class Scanner extends WithMount<Mount> implements Device {
 
   readonly initialize = this.#runner.operation(async () => ({ identity: null }))
   readonly scan = this.#runner.operation(async (_params: object, going) => {
+    this.#text = ''
     this.#next = deferred()
     this.#next.promise.catch(() => undefined)
     return { barcode: await unlessAborted(this.#next.promise, going) }

@@ -348,7 +348,7 @@ async function failsTampered(t: Test, make: MakeVirtual, name: Name, tamper: (su
   tamper(subject)
   let outcome = await settled(subject, performing, took + margin_ms(name, subject))
   if (!outcome) {
-    abort.abort(new LabError('no_reply', 'it did not end in time'))
+    abort.abort(new LabError('no_reply', 'it did not end in time; see the instrument'))
     outcome = await settled(subject, performing, unwind_ms)
   }
   isFailure(t, outcome, name, 'no_reply')
