@@ -111,7 +111,10 @@ class Scanner extends WithMount<Mount> implements Device {
   }
 }
 
-/** Answers questions, or says something every second. */
+/** An instrument that speaks by itself does it this often. An answer without end of the suite has gone over the line by then. */
+const every_ms = 10_000
+
+/** Answers questions, or says something by itself. */
 class Instrument extends WithMount<End> implements Simulator {
   readonly #port: TextPort
   readonly world = { moving: false, heating: false }
@@ -123,9 +126,9 @@ class Instrument extends WithMount<End> implements Simulator {
     this.#port = new TextPort({ ...at, answer_ms: 20, longest: 40, ending: '\r\n', hear: (line) => answer(line, say) })
     const tick = () => {
       say(by_itself!)
-      this.#cancel = at.clock.after(1000, tick)
+      this.#cancel = at.clock.after(every_ms, tick)
     }
-    if (by_itself !== undefined) this.#cancel = at.clock.after(1000, tick)
+    if (by_itself !== undefined) this.#cancel = at.clock.after(every_ms, tick)
   }
 
   receive(bytes: Uint8Array): void {
