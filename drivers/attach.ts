@@ -4,7 +4,8 @@ import type { Device, Link } from '../src/devices/device.ts'
 import type { Clock } from '../src/kit/clock.ts'
 import { type AnyDriver, isOnPins, serialOf } from './driver.ts'
 import { board, type Hardware } from './transports/board.ts'
-import type { OnWire } from './transports/line.ts'
+import { joined } from './transports/joined_lines.ts'
+import type { Line, OnWire, SerialSettings, TcpSettings } from './transports/line.ts'
 import { serialPort } from './transports/serial_port.ts'
 import { simulatedBoard } from './transports/simulated_board.ts'
 import { simulatedLine } from './transports/simulated_line.ts'
@@ -13,7 +14,7 @@ import { tcpLine } from './transports/tcp_line.ts'
 
 export type Attached = { device: Device; link: Link & { onWire(watch: OnWire): void } }
 
-/** The end of an instrument's line: at a serial port of this computer, or at a serial box on the network. */
+/** The end of an instrument's line: at a serial port of this computer, or on the network, at a serial box or the instrument itself. */
 export type LineTransport = { kind: 'serial'; path: string } | { kind: 'tcp'; host: string; port: number }
 /** The line of a serial driver; for a driver on pins only the kind, since its settings name the pins. */
 export type RealTransport = LineTransport | { kind: 'pins' }
@@ -28,13 +29,28 @@ export function attached(
     return { device: driver.open({ board: link, clock, settings }), link }
   }
   if (transport.kind === 'pins') throw new Error('a driver on a line was given pins')
-  const { speaks_tcp } = driver
   const serial = serialOf(driver, settings)
   const link =
-    transport.kind === 'tcp'
-      ? tcpLine({ ...transport, serial, listener: speaks_tcp ? 'instrument' : 'box' })
-      : serialPort({ ...transport, serial })
+    transport.kind === 'tcp' ? networkLine({ ...driver, serial }, transport) : serialPort({ ...transport, serial: onPort(serial) })
   return { device: driver.open({ line: link, clock, settings }), link }
+}
+
+/** Makes the line of a driver on the network: all connections to the instrument itself, or the one to its serial box. */
+export function networkLine(
+  { serial, tcp }: { serial?: SerialSettings | undefined; tcp?: TcpSettings | undefined },
+  place: { host: string; port: number; clock?: Clock },
+): Line {
+  if (!tcp) return tcpLine({ ...place, serial })
+  const connection = () => tcpLine(place)
+  const { further = [] } = tcp
+  if (further.length === 0) return connection()
+  return joined(connection(), Object.fromEntries(further.map((name) => [name, connection()])))
+}
+
+/** Returns the settings of the port. Throws for an instrument that has none: the configuration was checked. */
+function onPort(serial: SerialSettings | undefined): SerialSettings {
+  if (serial === undefined) throw new Error('a driver of an instrument on the network was given a serial port')
+  return serial
 }
 
 /** Makes a simulated device. `clock` is the instrument's time, `wire` the real time. */
@@ -46,6 +62,6 @@ export function simulated(
     const link = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire })
     return { device: driver.open({ board: link, clock, settings }), link, breakable: link }
   }
-  const link = simulatedLine({ simulate: driver.simulate, settings, serial: serialOf(driver, settings), clock, wire })
+  const link = simulatedLine({ ...driver, serial: serialOf(driver, settings), settings, clock, wire })
   return { device: driver.open({ line: link, clock, settings }), link, breakable: link }
 }

@@ -7,63 +7,20 @@ import { conformanceOfHalts } from '../src/testing/drivers/halt_conformance.ts'
 import { conformanceOfHeat } from '../src/testing/drivers/heat_conformance.ts'
 import { conformanceOfIdling, conformanceOfRestarts } from '../src/testing/drivers/idle_conformance.ts'
 import { conformanceOfStops } from '../src/testing/drivers/stop_conformance.ts'
-import { tampered } from '../src/testing/drivers/tampered.ts'
-import { conformanceOnTheWire, type VirtualSubject } from '../src/testing/drivers/wire_conformance.ts'
-import { onPins, onSimulator } from '../src/testing/drivers.ts'
-import { type AnyDriver, type Driver, isOnPins } from './driver.ts'
-import { type DriverName, driverNames, drivers } from './index.ts'
+import { type Timed, virtualSubject } from '../src/testing/drivers/virtual_subject.ts'
+import { conformanceOnTheWire } from '../src/testing/drivers/wire_conformance.ts'
+import type { AnyDriver } from './driver.ts'
+import { driverNames, drivers } from './index.ts'
 import { reports } from './reported.ts'
 
 /** No instrument has an error of this number. */
 const strange = 99_999
 
-/** Settings beside the defaults that change what a driver can do. */
-const variants: Partial<Record<DriverName, object[]>> = {
-  gpio_shaker: [
-    {
-      pins: {
-        enable: { expander: { part: 'mcp23017', address: 32, pin: 'A0' }, active_low: true },
-        solenoid: { expander: { part: 'mcp23017', address: 32, pin: 'B3' } },
-        lid: { expander: { part: 'mcp23017', address: 32, pin: 'A1' }, active_low: true, pull: 'up' },
-        estop: { bcm: 26, active_low: true },
-        tach: { chip: 'gpiochip1', line: 3 },
-      },
-      i2c: { speed: { part: 'pca9685', address: 64, channel: 3 }, sensor: { part: 'tmp117' } },
-    },
-  ],
-  gpio_sealer: [
-    {
-      pins: {
-        heater: { bcm: 5 },
-        clamp: { expander: { part: 'pcf8574', address: 32, pin: 'P7' }, active_low: true },
-        clamped: { expander: { part: 'pcf8574', address: 32, pin: 'P0' }, active_low: true },
-        estop: { bcm: 26, active_low: true },
-      },
-      i2c: { sensor: { part: 'mcp9808', address: 24 } },
-    },
-  ],
-  opentrons_thermocycler: [{ model: 'GEN1' }],
-  bioshake: [{ model: '3000' }, { model: 'Heatplate' }],
-  ika_shaker: [{ model: 'KS 260 control' }],
-  inheco_incubator_shaker: [{ model: 'MP' }],
-  alps: [{ model: '5000' }],
-  ultraseal: [{ model: 'XT Pro' }],
-  cytomat: [{ model: 'Cytomat 2 C450 Shake' }, { model: 'Cytomat 2 C425', racks: [{ slots: 10 }], measures: [] }],
-  liconic_stx: [
-    { shaker: true, co2: true, racks: [{ slots: 10, pitch: 1713 }] },
-    { climate: 'NC', station_sensor: false, shovel_sensor: false },
-  ],
-  line_scanner: [{ trigger: String.raw`\x16T\r`, release: String.raw`\x16U\r`, suffix: String.raw`\r` }],
-  sartorius_sbi: [{ line: '16' }],
-  genogrinder: [{ clamp: false }],
-  precise_flex: [{ rail: true, gripper: 'axis' }],
-}
-
 for (const name of driverNames) {
-  for (const settings of [{}, ...(variants[name] ?? [])]) {
+  const driver: AnyDriver = await drivers[name]()
+  for (const settings of settingsOf(driver)) {
     test(`${name} ${JSON.stringify(settings)} keeps what every driver promises`, async (t) => {
-      const driver = await drivers[name]()
-      const make = () => subject(driver, settings)
+      const make = () => virtualSubject(driver, settings)
       await conformance(t, make)
       await conformanceInVirtualTime(t, make)
       await conformanceOnTheWire(t, make)
@@ -79,8 +36,8 @@ for (const name of driverNames) {
 
 for (const name of driverNames) {
   test(`${name} tells the errors that its instrument numbers in words, with what to do`, async (t) => {
-    const driver = await drivers[name]()
-    for (const settings of [{}, ...(variants[name] ?? [])]) {
+    const driver: AnyDriver = await drivers[name]()
+    for (const settings of settingsOf(driver)) {
       const table = driver.errors?.(v.parse(driver.settings, settings))
       if (!table) continue
       for (const code of [...Object.keys(table.codes).map(Number), strange]) saysWhatToDo(t, reports(table, [code]), `${name} ${code}`)
@@ -90,40 +47,11 @@ for (const name of driverNames) {
   })
 }
 
-async function subject(driver: AnyDriver, settings: object): Promise<VirtualSubject & { timers(): number }> {
-  const { hand, ...bench } = isOnPins(driver)
-    ? { ...(await onPins(driver, settings)), hand: undefined }
-    : await onTampered(driver, settings)
-  const { device, clock, written, run } = bench
-  const link = 'line' in bench ? bench.line : bench.board
-  const profile = driver.profile(v.parse(driver.settings, settings))
-  return {
-    device,
-    profile,
-    simulator: link.simulator,
-    hangsOn: 'line' in bench ? 'line' : 'board',
-    link,
-    written,
-    ...('line' in bench && { write: (bytes: Uint8Array) => bench.line.write(bytes) }),
-    ...(hand && { hand }),
-    // It tells no temperature and no position, and what it answers to the only question after a restart is not known.
-    showsRestart: profile.model !== 'PlateLoc',
-    onWire: (watch) => link.onWire(watch),
-    setFault: (fault) => link.setFault(fault),
-    clearFaults: () => link.clearFaults(),
-    run,
-    pass: (ms) => clock.advance(ms),
-    now: () => clock.now(),
-    timers: () => clock.timers,
-  }
+function settingsOf({ trial }: AnyDriver): readonly object[] {
+  return [{}, ...(trial?.variants ?? [])]
 }
 
-async function onTampered(driver: Driver, settings: object) {
-  const { driver: same, hand } = tampered(driver)
-  return { ...(await onSimulator(same, settings)), hand }
-}
-
-async function leavesNoTimer(t: Test, make: () => Promise<VirtualSubject & { timers(): number }>): Promise<void> {
+async function leavesNoTimer(t: Test, make: () => Promise<Timed>): Promise<void> {
   for (const moment of [0, 1000, 120_000]) {
     await t.test(`switched off ${moment / 1000} s after it began to initialize, it leaves no timer`, async (t) => {
       const { device, simulator, pass, timers } = await make()

@@ -2,10 +2,11 @@
 
 import type * as v from 'valibot'
 import type { Device, DeviceType, Profile, Typical } from '../src/devices/device.ts'
+import type { OperationName } from '../src/devices/operations.ts'
 import type { Clock } from '../src/kit/clock.ts'
 import type { ErrorTable } from './reported.ts'
 import type { Board } from './transports/board.ts'
-import type { Line, SerialSettings } from './transports/line.ts'
+import type { Line, SerialSettings, TcpSettings } from './transports/line.ts'
 import type { SimulateBoard } from './transports/simulated_board.ts'
 import type { Simulate } from './transports/simulator.ts'
 import type { BoardPlan } from './transports/wiring.ts'
@@ -29,25 +30,33 @@ type Common<Settings> = {
   profile(settings: Settings): Profile
   /** The time to initialize and to heat, equal to the simulator's. Forecasts use it until the bench has measured its own. */
   readonly typical: Typical
+  /** How the tests try it, where the defaults do not fit. */
+  readonly trial?: Trial
   /** The error table; absent for an instrument that reports no error numbers. */
   errors?(settings: Settings): ErrorTable
 }
 
-/** The parts from which a device on a serial line is made. */
+/** How the tests that every driver must pass try it. */
+export type Trial = {
+  /** Settings beside the defaults that change what the device can do. */
+  readonly variants?: readonly object[]
+  /** How many times faster than real time the simulator runs on a real line; 20 by default. Slower where a short operation would be over before a test looks. */
+  readonly pace?: number
+  /** The operation that is halted and unplugged on a real line; by default the first of those that take longest. */
+  readonly operation?: Exclude<OperationName, 'stop'>
+  /** Whether a loss of power during an operation shows in its answers; true by default. */
+  readonly shows_restart?: false
+}
+
+/** The parts from which a device on a line is made. */
 export type SerialMount<Settings> = { line: Line; clock: Clock; settings: Settings }
 
 /** The parts from which a device on pins is made. */
 export type PinsMount<Settings> = { board: Board; clock: Clock; settings: Settings }
 
-/** The driver of an instrument on a serial line. */
-export interface Driver<Settings = unknown> extends Common<Settings> {
-  readonly serial: SerialSettings
-  /** Returns the settings of the port where they depend on the settings of the driver; absent where they are always `serial`. */
-  serialOf?(settings: Settings): SerialSettings
+interface OnLine<Settings> extends Common<Settings> {
   /** Whether the driver changes the speed of the line, which excludes serial boxes on the network. */
   readonly changes_speed?: true
-  /** Whether the instrument listens on TCP itself, so that a `tcp` transport leads to it and not to a serial box. */
-  readonly speaks_tcp?: true
   /**
    * Matches, in latin1, the answer of an instrument of this driver to an identity query or to an unknown question, and no answer of
    * another instrument. `devices add` refuses an instrument whose answers do not match. Absent if the answers have no recognizable form.
@@ -60,6 +69,23 @@ export interface Driver<Settings = unknown> extends Common<Settings> {
   /** Makes a simulated instrument with the same protocol for the other end of the line. */
   readonly simulate: Simulate<Settings>
 }
+
+/** The driver of an instrument on a serial line. */
+export interface Driver<Settings = unknown> extends OnLine<Settings> {
+  readonly serial: SerialSettings
+  /** Returns the settings of the port where they depend on the settings of the driver; absent where they are always `serial`. */
+  serialOf?(settings: Settings): SerialSettings
+  readonly tcp?: undefined
+}
+
+/** The driver of an instrument that is on the network itself. */
+export interface TcpDriver<Settings = unknown> extends OnLine<Settings> {
+  readonly tcp: TcpSettings
+  readonly serial?: undefined
+  readonly serialOf?: undefined
+}
+
+export type LineDriver<Settings = unknown> = Driver<Settings> | TcpDriver<Settings>
 
 /**
  * The driver of a device on pins and I2C parts of this computer. Its settings `pins` and `i2c` say how it is wired. Their defaults
@@ -74,13 +100,15 @@ export interface PinsDriver<Settings = unknown> extends Common<Settings> {
   readonly simulate: SimulateBoard<Settings>
 }
 
-export type AnyDriver = Driver | PinsDriver
+export type AnyDriver = LineDriver | PinsDriver
 
-/** Returns the settings of the port for an instrument with these settings. */
-export function serialOf<Settings>(driver: Driver<Settings>, settings: Settings): SerialSettings {
+/** Returns the settings of the port for an instrument with these settings; undefined for an instrument that is on the network itself. */
+export function serialOf<Settings>(driver: Driver<Settings>, settings: Settings): SerialSettings
+export function serialOf<Settings>(driver: LineDriver<Settings>, settings: Settings): SerialSettings | undefined
+export function serialOf<Settings>(driver: LineDriver<Settings>, settings: Settings): SerialSettings | undefined {
   return driver.serialOf?.(settings) ?? driver.serial
 }
 
-export function isOnPins<Settings>(driver: Driver<Settings> | PinsDriver<Settings>): driver is PinsDriver<Settings> {
+export function isOnPins<Settings>(driver: LineDriver<Settings> | PinsDriver<Settings>): driver is PinsDriver<Settings> {
   return 'plan' in driver
 }

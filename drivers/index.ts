@@ -1,6 +1,6 @@
 // The catalogue of drivers by their names in a configuration. Each driver is loaded when it is first used.
 
-import type { AnyDriver, Driver, PinsDriver } from './driver.ts'
+import type { AnyDriver, Driver, PinsDriver, TcpDriver } from './driver.ts'
 
 export const drivers = {
   bioshake: async () => (await import('./bioshake/driver.ts')).driver as Driver,
@@ -18,6 +18,7 @@ export const drivers = {
   ultraseal: async () => (await import('./alps/driver.ts')).ultraseal as Driver,
   xpeel: async () => (await import('./xpeel/driver.ts')).driver as Driver,
   vspin: async () => (await import('./vspin/driver.ts')).driver as Driver,
+  microspin: async () => (await import('./microspin/driver.ts')).driver as TcpDriver,
   hettich: async () => (await import('./hettich/driver.ts')).driver as Driver,
   gpio_shaker: async () => (await import('./gpio_shaker/driver.ts')).driver as PinsDriver,
   gpio_sealer: async () => (await import('./gpio_sealer/driver.ts')).driver as PinsDriver,
@@ -28,7 +29,7 @@ export const drivers = {
   mettler_sics: async () => (await import('./mettler_sics/driver.ts')).driver as Driver,
   sartorius_sbi: async () => (await import('./sartorius_sbi/driver.ts')).driver as Driver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,
-  precise_flex: async () => (await import('./precise_flex/driver.ts')).driver as Driver,
+  precise_flex: async () => (await import('./precise_flex/driver.ts')).driver as TcpDriver,
 } satisfies Record<string, () => Promise<AnyDriver>>
 
 export type DriverName = keyof typeof drivers

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import * as v from 'valibot'
 import { type Clock, scaled, systemClock } from '../src/kit/clock.ts'
-import type { Driver } from './driver.ts'
+import type { LineDriver } from './driver.ts'
 import { isLineFault, passThrough } from './transports/faults.ts'
 import { openPty } from './transports/pty.ts'
 import type { Fault } from './transports/simulated_line.ts'
@@ -27,7 +27,7 @@ export type Served = {
  * bytes are not delayed. The instrument accepts any baud rate, because it cannot know that of the port.
  */
 export async function serveOnPty<Settings>(
-  driver: Driver<Settings>,
+  driver: LineDriver<Settings>,
   settings: unknown,
   options: { time_scale?: number; link?: string; clock?: Clock } = {},
 ): Promise<Served> {
@@ -70,39 +70,44 @@ export async function serveOnPty<Settings>(
   }
 }
 
-/** Serves the simulator on this port of 127.0.0.1, or on any free one for 0. One client is served at a time, as by most serial boxes. */
+type TcpOptions = { port: number; host?: string; time_scale?: number; clock?: Clock }
+
+/**
+ * Serves the simulator on this port, or on any free one for 0; of 127.0.0.1, unless another address is given. An instrument on the network serves as many clients at once as it
+ * has connections, and a serial box one. A further client is told so and sent away.
+ */
 export async function serveOnTcp<Settings>(
-  driver: Driver<Settings>,
+  driver: LineDriver<Settings>,
   settings: unknown,
-  { port, time_scale = 1, clock = systemClock }: { port: number; time_scale?: number; clock?: Clock },
+  { port, host = '127.0.0.1', time_scale = 1, clock = systemClock }: TcpOptions,
 ): Promise<{ port: number; simulator: Simulator; close(): Promise<void> }> {
-  let client: Socket | undefined
+  const most = 1 + (driver.tcp?.further?.length ?? 0)
+  const clients = new Map<number, Socket>()
   const simulator = driver.simulate({
     clock: scaled(clock, time_scale),
     wire: clock,
     settings: v.parse(driver.settings, settings),
-    send: (bytes) => client?.write(bytes),
+    send: (bytes, connection = 0) => clients.get(connection)?.write(bytes),
   })
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => undefined)
-    if (client) {
+    const connection = Array.from({ length: most }, (_, number) => number).find((number) => !clients.has(number))
+    if (connection === undefined) {
       socket.end('Port already in use\r\n')
       return
     }
-    client = socket
-    socket.on('data', (bytes) => simulator.receive(bytes))
-    socket.on('close', () => {
-      client = undefined
-    })
+    clients.set(connection, socket)
+    socket.on('data', (bytes) => simulator.receive(bytes, connection))
+    socket.on('close', () => clients.delete(connection))
   })
-  server.listen(port, '127.0.0.1')
+  server.listen(port, host)
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
     simulator,
     async close() {
       simulator.powerOff()
-      client?.destroy()
+      for (const socket of clients.values()) socket.destroy()
       server.close()
       await once(server, 'close')
     },

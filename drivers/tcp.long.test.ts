@@ -9,39 +9,46 @@ import { WireLog } from '../src/devices/wire_log.ts'
 import { scaled, sleep } from '../src/kit/clock.ts'
 import { silent } from '../src/kit/log.ts'
 import { type Box, type BoxFault, openBox } from '../src/testing/drivers/box.ts'
-import { halted, paramsOf, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
+import { halted, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
 import { operationOf, paceOf } from '../src/testing/drivers/real_lines.ts'
+import { goesOn, namesOn, paramsOf, preparing } from '../src/testing/drivers/trials.ts'
 import { calm, stallFreeClock } from '../src/testing/drivers.ts'
-import { type Driver, isOnPins } from './driver.ts'
+import { networkLine } from './attach.ts'
+import { isOnPins, type LineDriver, serialOf } from './driver.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
 import { isLineFault, passThrough } from './transports/faults.ts'
 import type { Fault } from './transports/simulated_line.ts'
 import { putPlates } from './transports/simulator.ts'
-import { tcpLine } from './transports/tcp_line.ts'
 
 /** The service's own time goes so fast, so that its looks come soon. */
 const serviceScale = 10
 const realClock = stallFreeClock()
 /** All at once: they mostly wait. */
 t.jobs = 16
+/** Without `tap run`, a test has 30 s, which a busy machine uses up. */
+const buffered = { buffered: true, timeout: 1_200_000 }
+t.setTimeout(buffered.timeout)
 
 for (const name of driverNames) {
   const driver = await drivers[name]()
   if (isOnPins(driver) || driver.changes_speed) continue
-  const names = [operationOf[driver.type]]
-  const behind = (t: Test) => () => behindBox(t, driver, paceOf(name))
-  test(`${name} works behind a box on the network`, { buffered: true }, (t) => undisturbed(t, behind(t)))
-  test(`${name} is halted behind a box`, { buffered: true }, (t) => halted(t, behind(t), { names, watch_ms: 5000 }))
-  test(`${name} fails when its box is switched off, and works again after it`, { buffered: true }, (t) =>
-    unplugged(t, behind(t), { names }),
-  )
-  test(`${name} works behind a box that takes its time`, { buffered: true }, (t) => worksSlowly(t, behind(t)))
-  // A move of an arm ends by itself, and a device that neither moves nor heats has nothing to be halted.
-  if (driver.type === 'transporter' || driver.profile(v.parse(driver.settings, {})).features.motionless) continue
+  const names = [operationOf(driver)]
+  const behind = (t: Test) => () => behindBox(t, driver, paceOf(driver))
+  test(`${name} works behind a box on the network`, buffered, (t) => undisturbed(t, behind(t)))
+  test(`${name} is halted behind a box`, buffered, (t) => halted(t, behind(t), { names, watch_ms: 5000 }))
+  test(`${name} fails when its box is switched off, and works again after it`, buffered, (t) => unplugged(t, behind(t), { names }))
+  test(`${name} works behind a box that takes its time`, buffered, (t) => worksSlowly(t, behind(t)))
+  // What an arm moves, and what only reads, ends by itself.
+  if (!goesOn(operationOf(driver))) continue
   for (const fault of ['half_open', 'refuse'] as const)
-    test(`${name} hears the halt that it did not hear when its box is there again after ${fault}`, { buffered: true }, (t) =>
+    test(`${name} hears the halt that it did not hear when its box is there again after ${fault}`, buffered, (t) =>
       hearsHalt(t, { name, driver, fault }),
     )
+}
+
+/** Returns 1 for a serial box, which passes all bytes on to all clients, else the connections of the instrument. */
+function connectionsOf({ tcp }: LineDriver): number {
+  return 1 + (tcp?.further?.length ?? 0)
 }
 
 async function worksSlowly(t: Test, make: () => Promise<Behind>): Promise<void> {
@@ -58,13 +65,17 @@ async function worksSlowly(t: Test, make: () => Promise<Behind>): Promise<void> 
 
 type Behind = Subject & { box: Box }
 
-async function behindBox(t: Test, driver: Driver, time_scale: number): Promise<Behind> {
+async function behindBox(t: Test, driver: LineDriver, time_scale: number): Promise<Behind> {
   const settings = v.parse(driver.settings, {})
   const clock = scaled(realClock, time_scale)
   const faults = new Set<Fault>()
-  const box = await openBox((bytes) => simulator.receive(bytes))
-  const simulator = driver.simulate({ clock, settings, send: (bytes) => passThrough(faults, bytes, realClock, (its) => box.send(its)) })
-  const line = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock: realClock })
+  const box = await openBox((bytes, connection) => simulator.receive(bytes, connection), connectionsOf(driver))
+  const simulator = driver.simulate({
+    clock,
+    settings,
+    send: (bytes, connection) => passThrough(faults, bytes, realClock, (its) => box.send(its, connection)),
+  })
+  const line = networkLine({ ...driver, serial: serialOf(driver, settings) }, { host: '127.0.0.1', port: box.port, clock: realClock })
   const written: string[] = []
   line.onWire((direction, bytes) => {
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
@@ -120,19 +131,20 @@ async function behindBox(t: Test, driver: Driver, time_scale: number): Promise<B
   }
 }
 
-type Case = { name: DriverName; driver: Driver; fault: BoxFault }
+type Case = { name: DriverName; driver: LineDriver; fault: BoxFault }
 
 /** Someone presses stop while the box is away; the operation is one that goes on until it is stopped. */
 async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> {
   const settings = v.parse(driver.settings, {})
   const clock = scaled(realClock, serviceScale)
-  const box = await openBox((bytes) => simulator.receive(bytes))
-  const simulator = driver.simulate({ clock, settings, send: (bytes) => box.send(bytes) })
-  const link = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock })
+  const box = await openBox((bytes, connection) => simulator.receive(bytes, connection), connectionsOf(driver))
+  const simulator = driver.simulate({ clock, settings, send: (bytes, connection) => box.send(bytes, connection) })
+  const link = networkLine({ ...driver, serial: serialOf(driver, settings) }, { host: '127.0.0.1', port: box.port, clock })
   const device = driver.open({ line: link, clock, settings })
   const profile = driver.profile(settings)
-  const names = (['shake', 'centrifuge', 'set_temperature', 'peel', 'retrieve'] as const).filter((one) => device[one])
-  const going = names.find((one) => one !== 'set_temperature' || !profile.features.climate)!
+  const names = namesOn(device).filter(goesOn)
+  // A run that only the stop ends, or heat that a stop ends; else the longest that there is.
+  const going = names.find((one) => one === 'shake' || (one === 'set_temperature' && !profile.features.climate)) ?? operationOf(driver)
   const driven = { device, link, profile, wire: new WireLog() }
   const about = { device_id: 'd', type: driver.type, name, driver: name, simulated: false, time_scale: 1, bounds: {}, identity: {} }
   const around = { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...noStores }
@@ -151,12 +163,11 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   await until('it is connected', () => link.state === 'open' && instrument.state === 'not_initialized')
   // On a machine that has much else to do, an answer may come later than the driver waits for it.
   while (instrument.state !== 'ready') await instrument.perform('initialize', {}).catch(() => sleep(clock, 1000))
-  for (const first of ['lock_plate', 'close'] as const) if (device[first]) await instrument.perform(first, {})
-  putPlates(simulator.places, going, paramsOf(going, profile))
-  const params = {
-    ...paramsOf(going, profile),
-    ...((going === 'shake' || going === 'centrifuge') && { duration: Math.min(3600, profile.limits.duration!.max) }),
-  }
+  for (const first of preparing(going, (one) => device[one] !== undefined)) await instrument.perform(first, paramsOf(first, profile))
+  const { duration } = profile.limits
+  const asked = paramsOf(going, profile)
+  putPlates(simulator.places, going, asked)
+  const params = { ...asked, ...('duration' in asked && { duration: Math.min(3600, duration!.max) }) }
   const done = instrument.perform(going, params).catch((error) => error)
   await until('it moves or heats', () => simulator.world.moving || simulator.world.heating)
   if (going === 'set_temperature') await done

@@ -1,7 +1,7 @@
 // The tables of drivers in the READMEs, made from their catalogue.
 
 import * as v from 'valibot'
-import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
+import { type AnyDriver, isOnPins, serialOf } from '../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
 import { simulatedBoard } from '../drivers/transports/simulated_board.ts'
 import { simulatedLine } from '../drivers/transports/simulated_line.ts'
@@ -58,7 +58,7 @@ function deviceOf(driver: AnyDriver): Device {
   const clock = new VirtualClock()
   const settings = v.parse(driver.settings, {})
   if (!isOnPins(driver)) {
-    const line = simulatedLine({ simulate: driver.simulate, settings, serial: driver.serial, clock, wire: clock })
+    const line = simulatedLine({ ...driver, serial: serialOf(driver, settings), settings, clock, wire: clock })
     return driver.open({ line, clock, settings })
   }
   const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire: clock })

@@ -181,6 +181,20 @@ test('a device on a line may be behind a box on the network, unless its driver c
     await t.rejects(config({ devices: wrong }), { code: 'config', message })
 })
 
+test('an instrument on the network has the port of its driver unless another one is named, and no serial port', async (t) => {
+  const at = (transport: object, more: object = {}) => ({ device_id: 'spin-1', driver: 'microspin', transport, ...more })
+  const here = { kind: 'tcp', host: '192.168.127.60' }
+  t.match((await config({ devices: [at(here)] })).devices[0], { transport: { ...here, port: 1000 } })
+  t.match((await config({ devices: [at({ ...here, port: 2000 })] })).devices[0], { transport: { ...here, port: 2000 } })
+  for (const [wrong, message] of [
+    [[at({ kind: 'serial', path: '/dev/ttyS0' })], /spin-1: its transport must be \{"kind": "tcp", "host": "…"\}/],
+    [[at({ kind: 'tcp' })], /transport\.host/],
+    [[at(here), at({ ...here, port: 1000 }, { device_id: 'spin-2' })], /spin-1 and spin-2 are on one port, 192\.168\.127\.60:1000/],
+    [[{ ...shaker, transport: here }], /shaker-1\.transport\.port is missing: say which port of the serial box has the line/],
+  ] as const)
+    await t.rejects(config({ devices: wrong }), { code: 'config', message })
+})
+
 test('the program of a bridge is a command, a socket or a port, and on another computer only where its network is trusted', async (t) => {
   const at = (place: object) => ({ device_id: 'reader-1', driver: 'bridge', type: 'reader', transport: { kind: 'bridge', ...place } })
   const good = [

@@ -15,11 +15,13 @@ import { heatTo, sealFor, signature, startSeal } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { deaf_s, Talk } from './talk.ts'
 
-export const alps = driverOf('ALPS', alpsModels, '3000', { instrument: 'Thermo ALPS', operations: '`open close` by model' })
-export const ultraseal = driverOf('Ultraseal', ultrasealModels, 'PRO', {
-  instrument: 'KBiosystems Ultraseal',
-  operations: '`open close` by model',
-  folder: 'alps',
+export const alps = driverOf({
+  ...{ make: 'ALPS', models: alpsModels, usual: '3000', variant: '5000' },
+  about: { instrument: 'Thermo ALPS', operations: '`open close` by model' },
+})
+export const ultraseal = driverOf({
+  ...{ make: 'Ultraseal', models: ultrasealModels, usual: 'PRO', variant: 'XT Pro' },
+  about: { instrument: 'KBiosystems Ultraseal', operations: '`open close` by model', folder: 'alps' },
 })
 
 const look_ms = 500
@@ -41,7 +43,9 @@ const obstacles: Partial<Record<Flag, string>> = {
   not_ready: 'it says that it is not initialized; initialize it',
 }
 
-function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: string, about: About): Driver<Settings> {
+type Family = { make: string; models: Readonly<Record<string, Model>>; usual: string; variant: string; about: About }
+
+function driverOf({ make, models, usual, variant, about }: Family): Driver<Settings> {
   const modelOf = ({ model }: Settings) => models[model]!
   return {
     type: 'sealer',
@@ -49,6 +53,7 @@ function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: 
     typical: { initialize_s: 4.6, heating_s: 1.28 },
     settings: settingsOf(models, usual),
     serial: { baud: 9600 },
+    trial: { variants: [{ model: variant }] },
     signature,
     deaf_s,
     profile: (settings) => profileOf(make, modelOf(settings), settings),

@@ -60,6 +60,8 @@ export const driver = {
   typical: { initialize_s: 6 },
   settings,
   serial: { baud: 115_200 },
+  // A short operation would be over before a test looks.
+  trial: { pace: 5 },
   signature,
   profile,
   open: (at: Omit<SerialMount<Settings>, 'clock'>) => new LineArm(at),

@@ -36,6 +36,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 4 },
   settings,
   serial: { baud: 9600 },
+  trial: { variants: [{ model: '3000' }, { model: 'Heatplate' }] },
   signature,
   profile,
   errors: () => errorTable,

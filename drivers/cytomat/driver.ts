@@ -19,6 +19,7 @@ export const driver: Driver<Settings> = {
   type: 'storage',
   about: { instrument: 'Thermo Cytomat 2, 5, 6000', operations: 'by model' },
   typical: { initialize_s: 20.5 },
+  trial: { variants: [{ model: 'Cytomat 2 C450 Shake' }, { model: 'Cytomat 2 C425', racks: [{ slots: 10 }], measures: [] }] },
   settings,
   serial: { baud: 9600 },
   signature,

@@ -36,6 +36,7 @@ export const driver: Driver<Settings> = {
   type: 'shaker',
   about: { instrument: 'Cole-Parmer SPEX GenoGrinder', operations: 'by settings' },
   typical: { initialize_s: 5.3 },
+  trial: { variants: [{ clamp: false }] },
   settings,
   serial: { baud: 9600 },
   signature,

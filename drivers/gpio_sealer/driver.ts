@@ -12,7 +12,7 @@ import { Outputs } from '../outputs.ts'
 import { Thermometer } from '../parts/thermometer.ts'
 import { Tripwire } from '../tripwire.ts'
 import { WithMount } from '../with_mount.ts'
-import { hottest, plan, profile, type Settings, settings } from './settings.ts'
+import { fullyWired, hottest, plan, profile, type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 import { Thermostat } from './thermostat.ts'
 
@@ -21,6 +21,7 @@ export const driver: PinsDriver<Settings> = {
   about: { instrument: 'one of your own, on GPIO and I2C', operations: 'as it is wired' },
   typical: { initialize_s: 0.5, heating_s: 0.52 },
   settings,
+  trial: { variants: [fullyWired] },
   profile,
   plan,
   open: (at) => new GpioSealer(at),

@@ -85,3 +85,14 @@ export function profile(chosen: Settings): Profile {
   }
   return { model: 'sealer on GPIO pins', limits, features: { heating: true, autonomous_timer: false }, ends_early: ['seal'] }
 }
+
+/** Another wiring, with all parts that the default has not. The tests try it too. */
+export const fullyWired = {
+  pins: {
+    heater: { bcm: 5 },
+    clamp: { expander: { part: 'pcf8574', address: 32, pin: 'P7' }, active_low: true },
+    clamped: { expander: { part: 'pcf8574', address: 32, pin: 'P0' }, active_low: true },
+    estop: { bcm: 26, active_low: true },
+  },
+  i2c: { sensor: { part: 'mcp9808', address: 24 } },
+}

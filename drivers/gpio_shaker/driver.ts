@@ -12,7 +12,7 @@ import { throttle } from '../parts/throttles.ts'
 import { rest_ms, Tachometer } from '../tachometer.ts'
 import { Tripwire } from '../tripwire.ts'
 import { WithMount } from '../with_mount.ts'
-import { plan, profile, type Settings, settings } from './settings.ts'
+import { fullyWired, plan, profile, type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 
 export const driver: PinsDriver<Settings> = {
@@ -20,6 +20,7 @@ export const driver: PinsDriver<Settings> = {
   about: { instrument: 'one of your own, on GPIO and I2C', operations: 'as it is wired' },
   typical: { initialize_s: 1.5 },
   settings,
+  trial: { variants: [fullyWired] },
   profile,
   plan,
   open: (at) => new GpioShaker(at),

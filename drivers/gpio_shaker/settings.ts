@@ -93,3 +93,15 @@ export function profile({ pins, rpm, full_scale_rpm, longest_s }: Settings): Pro
     ends_early: ['shake'],
   }
 }
+
+/** Another wiring, with all parts that the default has not. The tests try it too. */
+export const fullyWired = {
+  pins: {
+    enable: { expander: { part: 'mcp23017', address: 32, pin: 'A0' }, active_low: true },
+    solenoid: { expander: { part: 'mcp23017', address: 32, pin: 'B3' } },
+    lid: { expander: { part: 'mcp23017', address: 32, pin: 'A1' }, active_low: true, pull: 'up' },
+    estop: { bcm: 26, active_low: true },
+    tach: { chip: 'gpiochip1', line: 3 },
+  },
+  i2c: { speed: { part: 'pca9685', address: 64, channel: 3 }, sensor: { part: 'tmp117' } },
+}

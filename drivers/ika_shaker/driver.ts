@@ -21,6 +21,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 1.3 },
   settings,
   serial: { baud: 9600, data_bits: 7, parity: 'even' },
+  trial: { variants: [{ model: 'KS 260 control' }] },
   signature,
   profile,
   open: (at) => new IkaShaker(at),

@@ -23,6 +23,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 0.5 },
   settings,
   serial: { baud: 19_200 },
+  trial: { variants: [{ model: 'MP' }] },
   signature,
   profile,
   errors: () => errorTable,

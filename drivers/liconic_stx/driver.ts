@@ -21,6 +21,12 @@ export const driver: Driver<Settings> = {
   type: 'storage',
   about: { instrument: 'LiCONiC STX', operations: 'by model' },
   typical: { initialize_s: 23 },
+  trial: {
+    variants: [
+      { shaker: true, co2: true, racks: [{ slots: 10, pitch: 1713 }] },
+      { climate: 'NC', station_sensor: false, shovel_sensor: false },
+    ],
+  },
   settings,
   serial: { baud: 9600, parity: 'even' },
   signature,

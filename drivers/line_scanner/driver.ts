@@ -16,6 +16,7 @@ export const driver: Driver<Settings> = {
   type: 'scanner',
   about: { instrument: 'any barcode scanner that sends lines' },
   typical: { initialize_s: 0 },
+  trial: { variants: [{ trigger: String.raw`\x16T\r`, release: String.raw`\x16U\r`, suffix: String.raw`\r` }] },
   settings,
   serial: { baud: 9600 },
   serialOf: chosenPort,

@@ -46,6 +46,8 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 0.1 },
   settings,
   serial: { baud: 9600 },
+  // A short operation would be over before a test looks.
+  trial: { pace: 10 },
   signature,
   errors: () => errorTable,
   profile: ({ min_speed, max_speed }) => ({

@@ -32,6 +32,7 @@ export const driver: Driver<Settings> = {
   type: 'thermocycler',
   about: { instrument: 'Opentrons Thermocycler GEN1, GEN2' },
   typical: { initialize_s: 0.2 },
+  trial: { variants: [{ model: 'GEN1' }] },
   settings,
   serial: { baud: 115_200 },
   signature,

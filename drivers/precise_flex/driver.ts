@@ -5,7 +5,7 @@ import type { Params } from '../../src/devices/operations.ts'
 import { type CarriedLabware, type MoveTarget, type Skill, type Spot, skills, type Way } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
-import type { Driver, SerialMount } from '../driver.ts'
+import type { SerialMount, TcpDriver } from '../driver.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import { isNoReply } from '../transports/exchange.ts'
 import { WithMount } from '../with_mount.ts'
@@ -18,13 +18,13 @@ import { type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 import { Talk } from './talk.ts'
 
-export const driver: Driver<Settings> = {
+export const driver: TcpDriver<Settings> = {
   type: 'transporter',
   about: { instrument: 'Brooks PreciseFlex PF400, PF3400' },
   typical: { initialize_s: 7.3 },
   settings,
-  serial: { baud: 115_200 },
-  speaks_tcp: true,
+  tcp: { port: 10_100 },
+  trial: { variants: [{ rail: true, gripper: 'axis' }] },
   signature,
   profile,
   errors: () => errors,

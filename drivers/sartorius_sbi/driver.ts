@@ -36,6 +36,7 @@ export const driver: Driver<Settings> = {
   type: 'balance',
   about: { instrument: 'Sartorius balances with SBI' },
   typical: { initialize_s: 0.6 },
+  trial: { variants: [{ line: '16' }] },
   settings,
   serial: { baud: 9600, parity: 'odd' },
   serialOf: chosenPort,

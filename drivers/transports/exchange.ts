@@ -53,6 +53,8 @@ type Outstanding<Frame, Question> = {
 
 /** The end of a sentence about an instrument with unexpected answers, with the next step. */
 export const unlikeDriver = 'not as this driver expects; see that the baud rate of its port and the driver are right'
+/** The end of the same sentence about an instrument on the network. */
+export const unlikeOnNetwork = 'not as this driver expects; see that its address and the driver are right'
 
 /** The sentence for an instrument whose bytes never form an answer. */
 export const strange = `it speaks, but ${unlikeDriver}`
@@ -164,6 +166,10 @@ export class Exchange<Frame, Question> {
     return this.#inTurn((turn) => this.#exchange(turn, undefined, { deadline_ms, accepts: acknowledges }))
   }
 
+  get #strange(): string {
+    return this.#line.isNetwork ? `it speaks, but ${unlikeOnNetwork}` : strange
+  }
+
   async #inTurn<T>(work: (turn: AbortSignal) => Promise<T>): Promise<T> {
     const turn = this.#turn.signal
     return this.#queue.run(async () => {
@@ -192,7 +198,7 @@ export class Exchange<Frame, Question> {
         this.#loseStep()
         end()
         const isSilent = this.dropped === dropped && this.#buffer.length === 0
-        const why = isSilent ? 'see that it is switched on and connected' : strange
+        const why = isSilent ? 'see that it is switched on and connected' : this.#strange
         reject(new LabError('no_reply', `no reply within ${deadline_ms / 1000} s; ${why}`))
       })
       this.#outstanding = {
@@ -319,7 +325,10 @@ export class Exchange<Frame, Question> {
     this.#buffer = Buffer.alloc(0)
     this.#outOfStep = true
     this.#outstanding?.fail(
-      new LabError('device_failed', 'it sent more than 4 KiB without an end of frame; see that the baud rate is right'),
+      new LabError(
+        'device_failed',
+        `it sent more than 4 KiB without an end of frame; see that the ${this.#line.isNetwork ? 'address' : 'baud rate'} is right`,
+      ),
     )
   }
 }

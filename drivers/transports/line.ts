@@ -1,4 +1,4 @@
-// A serial line for drivers. `serial_port.ts` opens a real one, `simulated_line.ts` one to a simulator.
+// A line for drivers. `serial_port.ts` and `tcp_line.ts` open a real one, `simulated_line.ts` one to a simulator.
 
 import type { Link } from '../../src/devices/device.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -18,6 +18,10 @@ export interface Line extends Link {
   /** Registers a watcher of all bytes in both directions. */
   onWire(watch: OnWire): void
   setBaud(baud: number): Promise<void>
+  /** The further connections to the instrument that its driver declares, by name. They are open while the line is, and lost with it. */
+  readonly further?: Readonly<Record<string, Line>>
+  /** Whether the line has no serial settings, because the instrument is on the network itself. */
+  readonly isNetwork?: boolean
   /** Sets the modem lines, if there are any. Resolves with whether they could be set. */
   setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean>
 }
@@ -37,3 +41,11 @@ export type OnWire = (direction: 'to_device' | 'to_host', bytes: Uint8Array) => 
 
 /** The settings of the port for an instrument. */
 export type SerialSettings = { baud: number; data_bits?: 7 | 8; parity?: 'none' | 'even' | 'odd'; stop_bits?: 1 | 2 }
+
+/** How an instrument listens on the network itself. */
+export type TcpSettings = {
+  /** The port of an instrument as it is delivered; a configuration may name another one. */
+  readonly port: number
+  /** The names of further connections to the same port, which are open together with the first: the device finds them in `line.further`. */
+  readonly further?: readonly string[]
+}

@@ -4,7 +4,7 @@ import { notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { isLineFault, type LineFault, passThrough, pieces } from './faults.ts'
-import type { BridgeLine, Line, OnWire, SerialSettings } from './line.ts'
+import type { BridgeLine, Line, OnWire, SerialSettings, TcpSettings } from './line.ts'
 import type { MechanicalFault, Simulate, Simulator } from './simulator.ts'
 
 export type Fault = LineFault | MechanicalFault | 'unplug'
@@ -24,7 +24,10 @@ export type SimulatedLine = BridgeLine & {
 type SimulatedLineOptions<Settings> = {
   simulate: Simulate<Settings>
   settings: Settings
-  serial: SerialSettings
+  /** The settings of the port; absent for an instrument on the network. */
+  serial?: SerialSettings | undefined
+  /** The further connections of an instrument on the network. */
+  tcp?: Pick<TcpSettings, 'further'> | undefined
   /** The instrument's time, which is faster than the wire's in an accelerated simulation. */
   clock?: Clock
   /** The wire's time. */
@@ -34,6 +37,8 @@ type SimulatedLineOptions<Settings> = {
 /** A clock that stands still. */
 const still: Clock = { now: () => 0, after: () => () => {} }
 const bitsPerByte = 10
+/** The speed of a line without serial settings, in bit/s. */
+const networkSpeed = 1e9
 
 export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>): SimulatedLine {
   return new LineToSimulator(options)
@@ -52,28 +57,33 @@ class LineToSimulator<Settings> implements SimulatedLine {
   readonly #lost: ((reason: string) => void)[] = []
   readonly #closed: (() => void)[] = []
   readonly #watchers: OnWire[] = []
+  readonly further: Readonly<Record<string, Line>>
+  readonly isNetwork: boolean
+  /** The listener of each connection, the first of which is the line itself. */
+  readonly #listeners: ((bytes: Uint8Array) => void)[] = []
   /** Keyed by direction: the arrival time of the last byte. */
   readonly #freeAt = { to_device: 0, to_host: 0 }
   #state: Line['state'] = 'closed'
   #baud: number
   #opening = 0
-  #listener: (bytes: Uint8Array) => void = () => {}
 
   constructor(options: SimulatedLineOptions<Settings>) {
-    const { simulate, settings, serial, clock = systemClock, wire = systemClock } = options
+    const { simulate, settings, serial, tcp, clock = systemClock, wire = systemClock } = options
     this.#options = options
     this.#instrument = clock
     this.clock = wire
     this.pacing = clock
-    this.#baud = serial.baud
+    this.#baud = serial?.baud ?? networkSpeed
+    this.isNetwork = serial === undefined
+    this.further = Object.fromEntries((tcp?.further ?? []).map((name, nth) => [name, this.#connection(nth + 1)]))
     this.simulator = simulate({
       clock,
       wire,
       settings,
       baud: () => this.#baud,
-      send: (bytes) => {
+      send: (bytes, connection = 0) => {
         const openedAs = this.#opening
-        passThrough(this.faults, bytes, wire, (passed) => this.#deliver(passed, openedAs))
+        passThrough(this.faults, bytes, wire, (passed) => this.#deliver(passed, { openedAs, connection }))
       },
     })
   }
@@ -85,7 +95,7 @@ class LineToSimulator<Settings> implements SimulatedLine {
   async open(): Promise<void> {
     if (this.faults.has('unplug')) throw new LabError('disconnected', 'the simulated cable is unplugged; plug it in with DELETE …/faults')
     this.#opening++
-    this.#baud = this.#options.serial.baud
+    this.#baud = this.#options.serial?.baud ?? networkSpeed
     this.#state = 'open'
   }
 
@@ -95,14 +105,11 @@ class LineToSimulator<Settings> implements SimulatedLine {
   }
 
   write(bytes: Uint8Array): void {
-    if (this.#state !== 'open') throw notOpen('the line')
-    this.#show('to_device', bytes)
-    const copy = Uint8Array.from(bytes)
-    this.#transmit('to_device', copy, this.#opening, () => this.simulator.receive(copy))
+    this.#write(bytes, 0)
   }
 
   onBytes(listen: (bytes: Uint8Array) => void): void {
-    this.#listener = listen
+    this.#listeners[0] = listen
   }
 
   onLost(call: (reason: string) => void): void {
@@ -156,11 +163,41 @@ class LineToSimulator<Settings> implements SimulatedLine {
     for (const watch of this.#watchers) watch(direction, bytes)
   }
 
-  #deliver(bytes: Uint8Array, openedAs: number): void {
+  #write(bytes: Uint8Array, connection: number): void {
+    if (this.#state !== 'open') throw notOpen('the line')
+    this.#show('to_device', bytes)
+    const copy = Uint8Array.from(bytes)
+    this.#transmit('to_device', copy, this.#opening, () => this.simulator.receive(copy, connection))
+  }
+
+  #deliver(bytes: Uint8Array, { openedAs, connection }: { openedAs: number; connection: number }): void {
     this.#transmit('to_host', bytes, openedAs, () => {
       this.#show('to_host', bytes)
-      for (const piece of pieces(bytes)) this.#listener(piece)
+      for (const piece of pieces(bytes)) this.#listeners[connection]?.(piece)
     })
+  }
+
+  /** Makes a further connection, which is open and lost with the line. */
+  #connection(number: number): Line {
+    const line = this
+    return {
+      get state() {
+        return line.#state
+      },
+      clock: line.clock,
+      pacing: line.pacing,
+      isNetwork: true,
+      open: async () => undefined,
+      close: async () => undefined,
+      write: (bytes) => line.#write(bytes, number),
+      onBytes(listen) {
+        line.#listeners[number] = listen
+      },
+      onWire: (watch) => line.onWire(watch),
+      onLost: (call) => line.onLost(call),
+      setBaud: async () => undefined,
+      setModem: async () => false,
+    }
   }
 
   /** Calls `arrived` when the last bit has arrived, unless the line was closed or lost since `openedAs`. Bytes never overtake others. */

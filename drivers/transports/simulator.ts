@@ -7,8 +7,8 @@ export const mechanicalFaults = ['jam', 'overtemperature', 'interlock_open'] as 
 export type MechanicalFault = (typeof mechanicalFaults)[number]
 
 export interface Simulator extends Mechanism {
-  /** Receives bytes from the host, in pieces of any size. */
-  receive(bytes: Uint8Array): void
+  /** Receives bytes from the host, in pieces of any size. `connection` tells the connections of an instrument apart that has several. */
+  receive(bytes: Uint8Array, connection?: number): void
 }
 
 /** A simulated instrument, on a line or on pins. */
@@ -43,8 +43,8 @@ export function putPlates(places: Places | undefined, operation: string, { slot 
 
 /** The instrument's end of a simulated line. */
 export type InstrumentEnd<Settings> = {
-  /** Sends bytes to the host. */
-  send(bytes: Uint8Array): void
+  /** Sends bytes to the host, on the connection on which it asked. */
+  send(bytes: Uint8Array, connection?: number): void
   /** The instrument's own time. */
   clock: Clock
   /** The time of the wire and its host, by which an instrument notices that its host is silent; absent where it is the instrument's own. */

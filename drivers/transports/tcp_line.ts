@@ -1,22 +1,24 @@
-// A line on the network, as raw TCP: to a serial box (ser2net, Moxa), whose settings are speed and parity, or to an instrument that listens itself.
+// A line on the network, as raw TCP: to a serial box (ser2net, Moxa), which has settings of its serial port, or to an instrument that is on the network itself.
 
 import type { Socket } from 'node:net'
 import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { connected, onEnd } from './connected.ts'
-import type { Line, SerialSettings } from './line.ts'
+import type { LosableLine } from './joined_lines.ts'
+import type { SerialSettings } from './line.ts'
 import { RealLine } from './real_line.ts'
 
 type TcpPlace = { host: string; port: number }
 
-type TcpOptions = TcpPlace & { serial: SerialSettings; clock?: Clock; listener?: 'box' | 'instrument' }
+/** `serial` is what a serial box at the place has to be set to; without it the instrument itself is there. */
+type TcpOptions = TcpPlace & { serial?: SerialSettings | undefined; clock?: Clock }
 
 /** Makes a line to the instrument at `host`:`port`, where a serial box or the instrument itself listens. Its `open` rejects with `disconnected`. */
-export function tcpLine(options: TcpOptions): Line {
+export function tcpLine(options: TcpOptions): LosableLine {
   return new TcpLine(options)
 }
 
-/** Returns the required settings of the box, which cannot be set from here: `the box at … must have raw TCP, 9600 baud, 8 data bits, …`. */
+/** Returns the required settings of a serial box, which cannot be set from here: `the box at … must have raw TCP, 9600 baud, 8 data bits, …`. */
 export function boxWords({ host, port }: TcpPlace, { baud, data_bits = 8, parity = 'none', stop_bits = 1 }: SerialSettings): string {
   const words = [
     'raw TCP',
@@ -38,30 +40,49 @@ const silent_ms = 40_000
 /** The time within which a box that refuses a client closes the connection, after a line with the reason. */
 const refusal_ms = 1000
 const mostQuoted = 60
+
+/** The words about a listener: who it is, what a person sees to when it is lost or silent, and what makes it close a new connection at once. */
+type Listener = { who: string; advice: string; isOn: string; refuses: string }
+
+const box: Listener = {
+  who: 'the box',
+  advice: 'see the box and its network, and that no other client is connected to it',
+  isOn: 'see that the box is switched on and on the network',
+  refuses: 'see that no other client is connected to it, and that its serial port is there',
+}
+const instrument: Listener = {
+  who: 'the instrument',
+  advice: 'see that the instrument is switched on, its network cable, and that no other client is connected to it',
+  isOn: 'see that the instrument is switched on, its network cable, and its address in the configuration',
+  refuses: 'see that no other client is connected to it',
+}
+
 /** The beginning of ser2net's message before it closes a connection, which is not an answer of the instrument. */
 const refusalWords = /^(Port already in use|Device open failure)/
 
 class TcpLine extends RealLine<Socket> {
   readonly advice: string
-  readonly #listener: string
+  readonly isNetwork: boolean
+  readonly #listener: Listener
   readonly #at: TcpPlace
-  readonly #serial: SerialSettings
+  readonly #serial: SerialSettings | undefined
   /** Cancels the timer of silence, which runs from the first write without a byte after it. */
   #cancelSilence: (() => void) | undefined
   /** Whether the box closed the last connection at once, so that the next one counts as open only after a while. */
   #wasRefused = false
 
-  constructor({ host, port, serial, clock = systemClock, listener = 'box' }: TcpOptions) {
+  constructor({ host, port, serial, clock = systemClock }: TcpOptions) {
     super(`${host}:${port}`, clock)
-    this.#listener = `the ${listener}`
-    this.advice = `see ${this.#listener} and its network, and that no other client is connected to it`
+    this.#listener = serial ? box : instrument
+    this.isNetwork = serial === undefined
+    this.advice = this.#listener.advice
     this.#at = { host, port }
     this.#serial = serial
   }
 
   write(bytes: Uint8Array): void {
     const socket = this.connection
-    const advice = isOn(this.#listener)
+    const advice = this.#listener.isOn
     // A copy, because bytes that the kernel does not take at once stay in the socket.
     this.pour(socket, Uint8Array.from(bytes), { reason: `${this.name} took no more bytes`, advice })
     this.#cancelSilence ??= this.clock.after(silent_ms, () => this.loseIf(socket, `nothing came for ${silent_ms / 1000} s`))
@@ -69,7 +90,7 @@ class TcpLine extends RealLine<Socket> {
 
   /** Rejects with `device_failed` for another speed than the configured one, which only the box could change. */
   override async setBaud(baud: number): Promise<void> {
-    if (baud === this.#serial.baud) return
+    if (baud === this.#serial?.baud) return
     throw new LabError('device_failed', `${this.name} cannot be set to ${baud} baud: the speed is the box's; use a serial port`)
   }
 
@@ -85,15 +106,15 @@ class TcpLine extends RealLine<Socket> {
   }
 
   protected begin(socket: Socket): void {
-    const refusalOf = watchForRefusal(socket, this.clock)
+    const refusalOf = watchForRefusal(socket, this.#listener, this.clock)
     socket.on('data', (bytes: Buffer) => {
       if (this.isUsed(socket)) this.#heard()
-      if (!refusalWords.test(bytes.toString('latin1'))) this.came(socket, bytes)
+      if (this.isNetwork || !refusalWords.test(bytes.toString('latin1'))) this.came(socket, bytes)
     })
-    onEnd(socket, this.#listener, (said) => {
+    onEnd(socket, this.#listener.who, (said) => {
       const refusal = refusalOf()
       if (this.isUsed(socket)) this.#wasRefused = refusal !== undefined
-      this.loseIf(socket, refusal === undefined ? said : `${this.#listener} ${refusal}`)
+      this.loseIf(socket, refusal === undefined ? said : `${this.#listener.who} ${refusal}`)
     })
   }
 
@@ -112,7 +133,7 @@ class TcpLine extends RealLine<Socket> {
 }
 
 /** Listens to a new connection. The returned function gives the refusal of the box; undefined if the connection was reset, or lasted too long for a refusal. */
-function watchForRefusal(socket: Socket, clock: Clock): () => string | undefined {
+function watchForRefusal(socket: Socket, listener: Listener, clock: Clock): () => string | undefined {
   const oldAt = clock.now() + refusal_ms
   let said = ''
   let isEnded = false
@@ -123,22 +144,22 @@ function watchForRefusal(socket: Socket, clock: Clock): () => string | undefined
     if (clock.now() > oldAt || said.length >= mostQuoted) socket.off('data', listen)
     else said += bytes.toString('latin1')
   })
-  return () => (isEnded ? refusalIn(said) : undefined)
+  return () => (isEnded ? refusalIn(said, listener) : undefined)
 }
 
-function refusalIn(said: string): string {
+function refusalIn(said: string, listener: Listener): string {
   const words = said.trim().slice(0, mostQuoted)
   const quoted = words && ` and said ${JSON.stringify(words)}`
   if (/in use/i.test(said)) return `is in use by another client: it closed the connection at once${quoted}; end the other program`
-  return `closed the connection at once${quoted}; see that no other client is connected to it, and that its serial port is there`
+  return `closed the connection at once${quoted}; ${listener.refuses}`
 }
 
 /** Waits until the box has closed a new connection, or has left it open for a while. Bytes meanwhile are discarded. */
-function refusalOn(socket: Socket, listener: string, clock: Clock): Promise<string | undefined> {
-  const refusalOf = watchForRefusal(socket, clock)
+function refusalOn(socket: Socket, listener: Listener, clock: Clock): Promise<string | undefined> {
+  const refusalOf = watchForRefusal(socket, listener, clock)
   return new Promise((resolve) => {
     const cancel = clock.after(refusal_ms, () => resolve(undefined))
-    onEnd(socket, listener, () => {
+    onEnd(socket, listener.who, () => {
       cancel()
       resolve(refusalOf())
     })
@@ -155,12 +176,8 @@ const reasons: Record<string, string> = {
   EAI_AGAIN: 'cannot be looked up; see the network of this computer, or give its address',
 }
 
-function whyNotConnected(name: string, listener: string, error: NodeJS.ErrnoException): LabError {
+function whyNotConnected(name: string, listener: Listener, error: NodeJS.ErrnoException): LabError {
   const reason = reasons[error.code ?? ''] ?? `cannot be connected: ${error.message}`
-  const words = reason.includes('; see ') ? reason : `${reason}; ${isOn(listener)}`
+  const words = reason.includes('; see ') ? reason : `${reason}; ${listener.isOn}`
   return new LabError('disconnected', `${name} ${words}`, { cause: error })
-}
-
-function isOn(listener: string): string {
-  return `see that ${listener} is switched on and on the network`
 }

@@ -23,6 +23,8 @@ export const driver: Driver<Settings> = {
   settings: Settings,
   // The baud rate after a cold start, so that a stop reaches a rotor that still spins from an earlier session.
   serial: { baud: words.runningBaud },
+  // The driver looks at the rotor about every 110 ms of real time, however fast the instrument is.
+  trial: { pace: 5 },
   changes_speed: true,
   profile,
   open: (at) => new VSpin(at),

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { attacksBench } from './attacks.ts'
 import { type Bench, meets, type Options, type Row } from './bench.ts'
 import { bridges } from './bridges.ts'
+import { devices } from './devices.ts'
 import { estop, estopDrivers } from './estop.ts'
 import { estopMoves } from './estop_moves.ts'
 import { eventFull } from './event_full.ts'
@@ -23,7 +24,20 @@ import { sseFanout } from './sse_fanout.ts'
 import { start } from './start.ts'
 
 const requests: readonly Bench[] = [httpGet, httpPost, eventFull, sseFanout, estop, estopDrivers, estopMoves, fleet, attacksBench]
-const benches: readonly Bench[] = [...requests, runtimeThreads, runState, runRecord, smc, makespan, bridges, start, pageBench, sdCard, soak]
+const benches: readonly Bench[] = [
+  ...requests,
+  runtimeThreads,
+  runState,
+  runRecord,
+  smc,
+  makespan,
+  bridges,
+  start,
+  devices,
+  pageBench,
+  sdCard,
+  soak,
+]
 
 const all: Row[] = []
 const chosen = commandLine(process.argv.slice(2))

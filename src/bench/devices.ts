@@ -58,7 +58,10 @@ export function configured(device: DeviceConfig, time_scale: number, parts: Part
     return made
   }
   if (transport.kind === 'serial') void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
-  if (transport.kind === 'tcp' && !isOnPins(driven_by)) log.info(`${device_id}: ${boxWords(transport, serialOf(driven_by, settings))}`)
+  if (transport.kind === 'tcp' && !isOnPins(driven_by)) {
+    const serial = serialOf(driven_by, settings)
+    if (serial) log.info(`${device_id}: ${boxWords(transport, serial)}`)
+  }
   const real = attached(driven_by, { transport, settings, clock, hardware })
   return { ...common(device), type: driven_by.type, simulated: false, time_scale: 1, driven: driven(device, real) }
 }

@@ -42,7 +42,7 @@ export class NewDevices {
    */
   identify(asked: Asked): Promise<Told> {
     return this.#queue.run(async () => {
-      await this.#mustBeFree(asked.transport)
+      await this.#mustBeFree(asked)
       const [device] = (await checkedDevice({ device_id: 'new', ...asked })).devices
       if (device?.kind !== 'driven') throw new LabError('invalid', `an instrument of the driver ${asked.driver} cannot be asked who it is`)
       const { transport } = device
@@ -61,7 +61,7 @@ export class NewDevices {
       const path = await this.#writablePath()
       if (this.#reloading.config.devices.some(({ device_id }) => device_id === device.device_id))
         throw new LabError('exists', `the bench has a device ${device.device_id} already; give the new one another id`)
-      await this.#mustBeFree(device.transport)
+      await this.#mustBeFree(device)
       await this.#mustBeInForce()
       // Loads the parser that keeps comments only when it is needed.
       const { withDevice } = await import('../config/new_device.ts')
@@ -81,11 +81,11 @@ export class NewDevices {
   }
 
   /** Rejects with `conflict` for the port of a configured device: to open the port would disturb that device. */
-  async #mustBeFree(transport: NewDevice['transport']): Promise<void> {
-    const port = await portOf(transport)
+  async #mustBeFree({ transport, driver }: Asked): Promise<void> {
+    const port = await portOf(transport, driver)
     if (port === undefined) return
     for (const { device_id, ...other } of this.#reloading.config.devices) {
-      if (other.kind === 'driven' && (await portOf(other.transport)) === port)
+      if (other.kind === 'driven' && (await portOf(other.transport, other.driver)) === port)
         throw new LabError('conflict', `${device_id} is on that port; choose the port of the new device`)
     }
   }

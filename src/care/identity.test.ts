@@ -2,7 +2,7 @@
 
 import { type Test, test } from 'tap'
 import * as v from 'valibot'
-import { type Driver, isOnPins } from '../../drivers/driver.ts'
+import { isOnPins, type LineDriver } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
 import { type Fault, simulatedLine } from '../../drivers/transports/simulated_line.ts'
 import type { InstrumentEnd, Simulator } from '../../drivers/transports/simulator.ts'
@@ -11,7 +11,7 @@ import { LabError } from '../errors.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { askOnce, WrongInstrument } from './identity.ts'
 
-type Named = { name: DriverName; driver: Driver }
+type Named = { name: DriverName; driver: LineDriver }
 
 const onLines: Named[] = []
 for (const name of driverNames) {
@@ -30,10 +30,10 @@ const instrumentOf =
     driver.simulate({ ...at, settings: v.parse(driver.settings, {}) })
 
 /** Asks over a line that has the speed of the driver, also where the instrument would want another one. */
-async function ask(driver: Driver, farEnd: FarEnd, fault?: Fault): Promise<Outcome> {
+async function ask(driver: LineDriver, farEnd: FarEnd, fault?: Fault): Promise<Outcome> {
   const clock = new VirtualClock()
   const settings = v.parse(driver.settings, {})
-  const link = simulatedLine({ simulate: farEnd, settings, serial: driver.serial, clock, wire: clock })
+  const link = simulatedLine({ ...driver, simulate: farEnd, settings, clock, wire: clock })
   if (fault) link.setFault(fault)
   const said = { to_host: '', to_device: '' }
   link.onWire((direction, bytes) => {
@@ -101,7 +101,7 @@ for (const asker of onLines) {
 
 test('an error message of a BioShake is no name of an IKA shaker, and shows the driver that fits', async (t) => {
   const bioshake = onLines.find(({ name }) => name === 'bioshake')!
-  const { error } = await ask((await drivers.ika_shaker()) as Driver, instrumentOf(bioshake))
+  const { error } = await ask((await drivers.ika_shaker()) as LineDriver, instrumentOf(bioshake))
   const sentence =
     'it answers "u -> IN_PV_4", as an instrument of the driver bioshake does; see that the driver and the port are the right ones'
   t.match(error, { code: 'device_failed', message: sentence })

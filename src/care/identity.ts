@@ -3,7 +3,7 @@
 import { type Attached, attached, type LineTransport } from '../../drivers/attach.ts'
 import type { AnyDriver } from '../../drivers/driver.ts'
 import { driverNames, drivers } from '../../drivers/index.ts'
-import { unlikeDriver } from '../../drivers/transports/exchange.ts'
+import { unlikeDriver, unlikeOnNetwork } from '../../drivers/transports/exchange.ts'
 import { thisComputer } from '../../drivers/transports/hardware.ts'
 import type { Identity } from '../devices/device.ts'
 import { LabError, messageOf } from '../errors.ts'
@@ -54,10 +54,10 @@ export async function askOnce({ device, link }: Attached, driver: AnyDriver, clo
   const asked = link.open().then(() => device.identify())
   try {
     const identity = await Promise.race([asked, late])
-    if (!isOf(driver, heard)) throw await wrong(heard)
+    if (!isOf(driver, heard)) throw await wrong(driver, heard)
     return identity
   } catch (cause) {
-    throw isOf(driver, heard) || cause instanceof WrongInstrument ? cause : await wrong(heard, cause)
+    throw isOf(driver, heard) || cause instanceof WrongInstrument ? cause : await wrong(driver, heard, cause)
   } finally {
     for (const left of [asked, late]) left.catch(() => undefined)
     done.abort()
@@ -71,7 +71,7 @@ function isOf(driver: AnyDriver, heard: string): boolean {
 }
 
 /** Makes the error of a wrong instrument, naming the drivers that its answers fit. */
-async function wrong(heard: string, cause?: unknown): Promise<WrongInstrument> {
+async function wrong(driver: AnyDriver, heard: string, cause?: unknown): Promise<WrongInstrument> {
   const fitting: string[] = []
   for (const name of driverNames) {
     if (signatureOf(await drivers[name]())?.test(heard)) fitting.push(name)
@@ -80,7 +80,7 @@ async function wrong(heard: string, cause?: unknown): Promise<WrongInstrument> {
   const said = `it answers ${JSON.stringify(line.slice(0, mostQuoted))}`
   const words = fitting.length
     ? `${said}, as an instrument of the driver ${fitting.join(' or ')} does; see that the driver and the port are the right ones`
-    : `${said}, and ${unlikeDriver}`
+    : `${said}, and ${'tcp' in driver && driver.tcp ? unlikeOnNetwork : unlikeDriver}`
   return new WrongInstrument(words, { fitting, cause })
 }
 

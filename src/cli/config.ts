@@ -20,15 +20,15 @@ const check = command({
     const { readConfig } = await import('../config.ts')
     const { readTls } = await import('../config/tls.ts')
     const { boxWords } = await import('../../drivers/transports/tcp_line.ts')
-    const { serialOf } = await import('../../drivers/driver.ts')
+    const { isOnPins, serialOf } = await import('../../drivers/driver.ts')
     const path = configPath(file ?? options.config)
     const { devices, listen } = await readConfig(path)
     const { valid_to, fingerprint } = (listen.tls && (await readTls(listen.tls))) ?? {}
     const certificate = valid_to === undefined ? null : { valid_to, fingerprint }
     const boxes = devices.flatMap((device) => {
-      if (device.kind !== 'driven' || device.transport.kind !== 'tcp' || !('serial' in device.driven_by)) return []
-      if (device.driven_by.speaks_tcp) return []
-      return [{ device_id: device.device_id, must_have: boxWords(device.transport, serialOf(device.driven_by, device.settings)) }]
+      if (device.kind !== 'driven' || device.transport.kind !== 'tcp' || isOnPins(device.driven_by)) return []
+      const serial = serialOf(device.driven_by, device.settings)
+      return serial ? [{ device_id: device.device_id, must_have: boxWords(device.transport, serial) }] : []
     })
     if (options.json) print(JSON.stringify({ path, devices: devices.map(({ device_id }) => device_id), certificate, boxes }))
     else {

@@ -3,7 +3,7 @@
 // A wire log does not mark where an operation began, and contains other questions too, so each frame of the host is
 // tried as the first.
 
-import type { Driver } from '../../drivers/driver.ts'
+import type { LineDriver } from '../../drivers/driver.ts'
 import type { Recorded } from '../../drivers/transports/replayed_line.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { command } from './command.ts'
@@ -38,7 +38,7 @@ const replay = command({
       import('../kit/files.ts'),
     ])
     const given = (name: 'params' | 'settings') => parseJson(options[name] ?? '{}', `--${name}`)
-    const driver = await serialDriver(options.driver)
+    const driver = await lineDriver(options.driver)
     const operation = options.operation ?? 'initialize'
     const schema = await paramsOf(operation)
     const params = checked(schema, given('params'), '--params')
@@ -57,10 +57,13 @@ const replay = command({
 
 export const commands = [replay]
 
-async function serialDriver(name: string | undefined): Promise<Driver> {
+async function lineDriver(name: string | undefined): Promise<LineDriver> {
   const driver = await driverNamed(name, 'usage')
-  if ('serial' in driver) return driver as Driver
-  throw new CliError('usage', `${name} is not on a serial line; there is nothing to replay`)
+  const { isOnPins } = await import('../../drivers/driver.ts')
+  if (isOnPins(driver)) throw new CliError('usage', `${name} is not on a serial line; there is nothing to replay`)
+  if (driver.tcp?.further)
+    throw new CliError('usage', `${name} speaks over several connections, which a wire log does not tell apart; it cannot be replayed`)
+  return driver
 }
 
 async function paramsOf(operation: string) {
@@ -100,7 +103,7 @@ function starts(recorded: readonly Recorded[]): Start[] {
 }
 
 async function attempt(
-  { driver, settings, operation, params }: { driver: Driver; settings: unknown; operation: string; params: unknown },
+  { driver, settings, operation, params }: { driver: LineDriver; settings: unknown; operation: string; params: unknown },
   { frames, hears_first }: Start,
 ): Promise<Tried> {
   const [{ replayedLine }, { VirtualClock }] = await Promise.all([

@@ -33,6 +33,26 @@ test('who asks a simulated arm on its TCP port for its version reads it, and ano
   t.match(await sim.ended, { code: 0 })
 })
 
+test('an instrument on the network serves its connections, is served at another address when told, and at no pseudo-terminal', async (t) => {
+  const sim = running(t, t.testdir({}), ['sim', 'microspin', '--tcp', 'localhost:0'])
+  const [, port] = (await sim.line(/^localhost:\d+/)).split(':')
+  const clients = [1, 2].map(() => connect(Number(port), 'localhost'))
+  for (const client of clients) {
+    const answer = once(client, 'data')
+    client.write('hss\r\n')
+    t.match(String(await answer), /^ACK! hss \d+\r\n/)
+  }
+  const third = connect(Number(port), 'localhost')
+  t.equal(String(await once(third, 'data')), 'Port already in use\r\n')
+  for (const one of [...clients, third]) one.destroy()
+  sim.child.kill('SIGTERM')
+  t.match(await sim.ended, { code: 0 })
+  t.match(await benchd(t.testdir(), ['sim', 'microspin', '--pty']), {
+    code: 2,
+    stderr: /is on the network and has no serial port; serve it by --tcp 1000/,
+  })
+})
+
 test('a driver that there is not is told by name, also one that every object of JavaScript has a member of', async (t) => {
   for (const [name, ...options] of [['biosake', '--pty'], ['toString', '--pty'], ['biosake']] as const)
     t.match(await benchd(t.testdir(), ['sim', name, ...options]), {

@@ -18,8 +18,8 @@ const sim = command({
     pty: { type: 'boolean', help: 'Serve the simulator on a pseudo-terminal, and print its path' },
     tcp: {
       type: 'string',
-      value: 'PORT',
-      help: 'Serve the simulator on this TCP port of 127.0.0.1, or on any for 0, and print the address',
+      value: '[HOST:]PORT',
+      help: 'Serve the simulator on this TCP port, or on any for 0, of 127.0.0.1 or of HOST, and print the address',
     },
     link: { type: 'string', value: 'PATH', help: 'Path of a symbolic link to the pseudo-terminal' },
     settings: { type: 'string', value: 'JSON', help: 'Settings of the driver, as in the configuration' },
@@ -39,12 +39,13 @@ const sim = command({
       throw new CliError('usage', 'benchd sim wants --pty or --tcp PORT: where the simulator is served')
     const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
     const time_scale = numberOf('--time-scale', options['time-scale'] ?? '1', 'a number from 1 up', (scale) => scale >= 1)
-    const isPort = (port: number) => Number.isInteger(port) && port >= 0 && port <= 65535
-    const port = numberOf('--tcp', options.tcp ?? '0', 'a port from 0 to 65535', isPort)
+    if (options.pty && driver.tcp)
+      throw new CliError('usage', `${name} is on the network and has no serial port; serve it by --tcp ${driver.tcp.port}`)
+    const { host, port } = addressOf(options.tcp ?? '0')
     const served = options.pty
       ? await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })
-      : await serveOnTcp(driver, settings, { time_scale, port })
-    const path = 'path' in served ? served.path : `127.0.0.1:${served.port}`
+      : await serveOnTcp(driver, settings, { time_scale, host, port })
+    const path = 'path' in served ? served.path : `${host.includes(':') ? `[${host}]` : host}:${served.port}`
     // Before the path is printed, because a program that reads it may end this one at once.
     const interrupted = new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
@@ -73,6 +74,13 @@ const simMend = tells({
 })
 
 export const commands = [sim, simFault, simMend]
+
+/** Reads `PORT` or `HOST:PORT`. */
+function addressOf(address: string): { host: string; port: number } {
+  const [, host = '127.0.0.1', number = address] = /^\[?([^\s/[\]]+?)\]?:(\d+)$/.exec(address) ?? []
+  const isPort = (port: number) => Number.isInteger(port) && port >= 0 && port <= 65535
+  return { host, port: numberOf('--tcp', number, 'a port from 0 to 65535, or HOST:PORT', isPort) }
+}
 
 function faultsOf(device: string): string {
   return `${pathOf(device).replace('/api/', '/api/sim/')}/faults`

@@ -3,7 +3,7 @@
 import { realpath } from 'node:fs/promises'
 import * as v from 'valibot'
 import { type BridgeConfig, type BridgeName, type BridgePlace, bridges, wrongWithSettings } from '../../drivers/bridge/attach.ts'
-import { type AnyDriver, isOnPins } from '../../drivers/driver.ts'
+import { type AnyDriver, isOnPins, type LineDriver } from '../../drivers/driver.ts'
 import { type DriverName, drivers } from '../../drivers/index.ts'
 import { settings as personSettings } from '../../drivers/person/person.ts'
 import { atOdds, type Claim, claimsOf, lineClaim } from '../../drivers/transports/claims.ts'
@@ -16,9 +16,12 @@ import { type ConfigFile, type Transport, DeviceConfig as Written } from './file
 export type DeviceConfig = Omit<ConfigFile['devices'][number], 'driver' | 'type' | 'transport' | 'settings'> & { name: string } & (
     | { kind: 'external'; driver: 'external' }
     | { kind: 'person'; driver: 'person'; settings: PersonSettings }
-    | { kind: 'driven'; driver: DriverName; transport: Exclude<Transport, { kind: 'bridge' }>; driven_by: AnyDriver; settings: unknown }
+    | { kind: 'driven'; driver: DriverName; transport: DriverTransport; driven_by: AnyDriver; settings: unknown }
     | ({ kind: 'bridge' } & BridgeConfig)
   )
+/** The transport of a driver. The TCP port is that of the driver, if the configuration names none. */
+type DriverTransport = Exclude<Transport, { kind: 'bridge' | 'tcp' }> | TcpPlace
+type TcpPlace = { kind: 'tcp'; host: string; port: number }
 /** A device of the file. The members whose names are in `wrong` do not have the right shape, and stand-ins are in their place. */
 export type ReadDevice = { device: ConfigFile['devices'][number]; wrong: ReadonlySet<string> }
 
@@ -46,8 +49,16 @@ function nameOf(transport: Transport): string {
   return transport.kind === 'serial' ? transport.path : 'host' in transport ? `${transport.host?.toLowerCase()}:${transport.port}` : ''
 }
 
+/** Adds the port of the driver to a TCP transport without one. The driver of the configuration may be no driver of the catalogue. */
+async function completed(transport: Transport | undefined, driver: string): Promise<Transport | undefined> {
+  if (transport?.kind !== 'tcp' || transport.port !== undefined || !Object.hasOwn(drivers, driver)) return transport
+  const known: AnyDriver = await drivers[driver as DriverName]()
+  return isOnPins(known) || !known.tcp ? transport : { ...transport, port: known.tcp.port }
+}
+
 /** Returns a name that is equal for two transports at one port; undefined for a transport without a port. */
-export async function portOf(transport: Transport | undefined): Promise<string | undefined> {
+export async function portOf(written: Transport | undefined, driver: string): Promise<string | undefined> {
+  const transport = await completed(written, driver)
   if (transport?.kind === 'tcp') return `${hostOf(transport.host)}:${transport.port}`
   if (transport?.kind !== 'serial') return undefined
   return realpath(transport.path).catch(() => transport.path)
@@ -59,10 +70,11 @@ export async function doublesIn(devices: readonly ReadDevice[]): Promise<string[
   const ids = new Set<string>()
   const ports = new Map<string, string>()
   for (const { device } of devices) {
-    const { device_id, transport } = device
+    const { device_id, driver } = device
+    const transport = await completed(device.transport, driver)
     if (ids.has(device_id)) mistakes.push(`two devices are called ${device_id}; give each an id of its own`)
     ids.add(device_id)
-    const port = await portOf(transport)
+    const port = await portOf(transport, driver)
     if (port === undefined) continue
     const other = ports.get(port)
     if (other !== undefined) mistakes.push(`${other} and ${device_id} are on one port, ${nameOf(transport!)}; see which of them is there`)
@@ -74,7 +86,8 @@ export async function doublesIn(devices: readonly ReadDevice[]): Promise<string[
 type CheckedDevice = { device: DeviceConfig } | { mistakes: string[] }
 
 export async function checkDevice({ device, wrong }: ReadDevice): Promise<CheckedDevice> {
-  const { device_id, name = device_id, driver, type, transport, settings, ...rest } = device
+  const { device_id, name = device_id, driver, type, settings, ...rest } = device
+  const transport = await completed(device.transport, driver)
   if (wrong.has('driver')) return { mistakes: [] }
   if (isBridge(driver)) return checkBridge({ device: { ...device, driver }, wrong })
   if (type !== undefined) return { mistakes: [`${device_id}: its type is that of its driver; only bridge and simulated take a type`] }
@@ -95,8 +108,12 @@ export async function checkDevice({ device, wrong }: ReadDevice): Promise<Checke
       ? wideBounds(device.limits, driven_by.profile(own.output).limits, device_id)
       : own.mistakes.map((mistake) => `${device_id}.settings: ${mistake}`)),
   ]
-  if (!transport || transport.kind === 'bridge' || !('output' in own) || mistakes.length > 0) return { mistakes }
+  if (!isForDriver(transport) || !('output' in own) || mistakes.length > 0) return { mistakes }
   return { device: { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own.output } }
+}
+
+function isForDriver(transport: Transport | undefined): transport is DriverTransport {
+  return transport !== undefined && transport.kind !== 'bridge' && (transport.kind !== 'tcp' || transport.port !== undefined)
 }
 
 function checkPerson({ device_id, name = device_id, transport, settings, type: _, ...rest }: ReadDevice['device']): CheckedDevice {
@@ -166,18 +183,21 @@ function mistakesOfTransport(
       `${device_id}: transport is missing; {"kind": "simulated"}, {"kind": "serial", "path": "/dev/serial/by-id/…"}, {"kind": "tcp", "host": "…", "port": 4001} or {"kind": "pins"}`,
     ]
   if (transport.kind === 'simulated') return []
-  const wanted = isOnPins(driver) ? 'pins' : 'serial'
-  if (transport.kind === 'tcp' && !isOnPins(driver))
-    return driver.changes_speed
-      ? [
-          `${device_id}: its driver changes the speed of the line while it talks, which a box on the network does not; use {"kind": "serial"}`,
-        ]
-      : []
-  if (transport.kind !== wanted)
-    return [`${device_id}: its transport must be {"kind": "${wanted}"${wanted === 'serial' ? ', "path": "…"' : ''}}`]
+  const wanted = isOnPins(driver) ? 'pins' : driver.tcp ? 'tcp' : 'serial'
+  if (transport.kind === 'tcp' && !isOnPins(driver)) return mistakesOfTcp(driver, transport, device_id)
+  const members = { pins: '', serial: ', "path": "…"', tcp: ', "host": "…"' }
+  if (transport.kind !== wanted) return [`${device_id}: its transport must be {"kind": "${wanted}"${members[wanted]}}`]
   return (wanted === 'pins' ? ['pins', 'i2c'] : [])
     .filter((member) => !(member in settings))
     .map((member) => `${device_id}.settings.${member} is missing: say how it is wired`)
+}
+
+function mistakesOfTcp({ serial, changes_speed }: LineDriver, { port }: Extract<Transport, { kind: 'tcp' }>, device_id: string): string[] {
+  if (changes_speed)
+    return [
+      `${device_id}: its driver changes the speed of the line while it talks, which a box on the network does not; use {"kind": "serial"}`,
+    ]
+  return serial && port === undefined ? [`${device_id}.transport.port is missing: say which port of the serial box has the line`] : []
 }
 
 export function clashesIn(stop_input: ConfigFile['stop_input'], devices: readonly DeviceConfig[]): string[] {

@@ -29,8 +29,8 @@ export const SerialTransport = v.strictObject({
 })
 export const TcpTransport = v.strictObject({
   kind: v.literal('tcp'),
-  host: described(Host, 'Name or address of the box that has the serial line'),
-  port: described(TcpPort, 'TCP port of the line on that box'),
+  host: described(Host, 'Name or address of the instrument, or of the serial box that has its line'),
+  port: v.optional(described(TcpPort, 'TCP port; an instrument that is on the network itself has a default, a serial box has none')),
 })
 export const SimulatedTransport = v.strictObject({ kind: v.literal('simulated') })
 

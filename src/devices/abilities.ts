@@ -5,21 +5,23 @@ import { LabError } from '../errors.ts'
 import { inSentence } from '../kit/did_you_mean.ts'
 import { checked } from '../kit/schema.ts'
 import type { OwnOperation } from './description.ts'
-import type { Device, Person } from './device.ts'
+import type { AnyProfile, Device, Margins, Person } from './device.ts'
 import { isNullable, operations, type Performable } from './operations.ts'
 import { isQuestion, readings } from './reading_table.ts'
 import type { Skill } from './way.ts'
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
+type Known = Pick<AnyProfile, 'model' | 'margin_seconds'>
+
 export class Abilities {
   readonly #device_id: string
   readonly #device: Device | undefined
 
-  readonly #profile: { readonly model: string } | undefined
+  readonly #profile: Known | undefined
 
   /** Without `device` the device is external, and the service knows only whether it is initialized. */
-  constructor(device_id: string, device: Device | undefined, profile?: { readonly model: string }) {
+  constructor(device_id: string, device: Device | undefined, profile?: Known) {
     this.#device_id = device_id
     this.#profile = profile
     this.#device = device
@@ -28,6 +30,11 @@ export class Abilities {
   /** The model that the driver is for, or that the program behind the device has described; null for an external device. */
   get model(): string | null {
     return this.#profile?.model ?? null
+  }
+
+  /** The times after which its operations are given up, where they are longer than those of the table. */
+  get margins(): Margins | undefined {
+    return this.#profile?.margin_seconds
   }
 
   /** The operations and readings that the device knows, in the order in which they are shown. */

@@ -1,15 +1,16 @@
 import { test } from 'tap'
 import { capabilities } from './capabilities.ts'
-import type { Limits } from './device.ts'
+import type { Limits, Margins } from './device.ts'
 import { checkLimits } from './limits.ts'
 
 const peeling: Limits = { parameter_set: { min: 1, max: 8, unit: '', step: 1 }, adhere: { min: 1, max: 4, unit: '', step: 1 } }
 
-function operationsOf(limits: Limits, name: 'peel' | 'seal') {
+function operationsOf(limits: Limits, name: 'peel' | 'seal', margins?: Margins) {
   const about = { device_id: 'd', driver: 'd', model: 'd', simulated: true, source: 'model', features: {} } as const
   return capabilities({ ...about, type: 'peeler', limits }, [name], {
     ends_early: [],
     typical: undefined,
+    margins,
     own: new Map(),
     readings: {},
     choices: {},
@@ -30,6 +31,13 @@ test('what may be left out of a body is not required, and its default is told', 
       },
     },
   })
+  t.end()
+})
+
+test('a model may lengthen the time after which an operation is given up, and not shorten it', (t) => {
+  t.equal(operationsOf(peeling, 'peel')?.max_seconds, 90)
+  t.equal(operationsOf(peeling, 'peel', { peel: 1800 })?.max_seconds, 1800)
+  t.equal(operationsOf(peeling, 'peel', { peel: 5 })?.max_seconds, 90)
   t.end()
 })
 

@@ -3,11 +3,11 @@
 import * as v from 'valibot'
 import { askedSeconds } from './asked_time.ts'
 import type { OwnOperation } from './description.ts'
-import type { Limits, Typical } from './device.ts'
+import type { Limits, Margins, Typical } from './device.ts'
 import { heldOf, isList, isNullable, isOptional, isText, type OperationName, operations, optionsOf, rowOf } from './operations.ts'
 import { type ReadingName, readings } from './reading_table.ts'
 import type { Capabilities } from './records.ts'
-import { usualSeconds } from './usual_time.ts'
+import { marginSeconds, usualSeconds } from './usual_time.ts'
 
 const safety =
   'The stop of this service is not a safety function: it can be late or lost. Keep a hard-wired red button within reach, and use that one first.'
@@ -15,6 +15,7 @@ const safety =
 type Known = {
   ends_early: readonly string[]
   typical: Typical | undefined
+  margins?: Margins | undefined
   own: ReadonlyMap<string, OwnOperation>
   readings: Readonly<Record<string, { unit: string }>>
   choices: Readonly<Record<string, readonly string[]>>
@@ -23,11 +24,13 @@ type Known = {
 export function capabilities(
   device: Pick<Capabilities, 'device_id' | 'type' | 'driver' | 'model' | 'simulated' | 'source' | 'limits' | 'features'>,
   can: readonly string[],
-  { ends_early, typical, own, readings: described, choices }: Known,
+  { ends_early, typical, margins, own, readings: described, choices }: Known,
 ): Capabilities {
   const entryOf = (name: string) => {
     const described = own.get(name)
-    return described ? ownEntry(name, described) : entry(name as OperationName | ReadingName, { limits: device.limits, choices, typical })
+    return described
+      ? ownEntry(name, described)
+      : entry(name as OperationName | ReadingName, { limits: device.limits, choices, typical, margins })
   }
   const readings = Object.entries(described).map(([name, { unit }]) => ({ name, unit }))
   const operations = can.map((name) => ({ ...entryOf(name), can_end_early: ends_early.includes(name) }))
@@ -44,10 +47,10 @@ type Bounds = Pick<Known, 'choices'> & { limits: Limits }
 
 function entry(
   name: OperationName | ReadingName,
-  { limits, choices, typical }: Bounds & Pick<Known, 'typical'>,
+  { limits, choices, typical, margins }: Bounds & Pick<Known, 'typical' | 'margins'>,
 ): Omit<Capabilities['operations'][number], 'can_end_early'> {
   if (name in readings) return { name, method: 'GET', params: paramsSchema({}, noBounds), typical_seconds: 1, max_seconds: 5 }
-  const { params, margin_seconds } = operations[name as OperationName]
+  const { params } = operations[name as OperationName]
   const held = heldOf(name)
   const returns = unitsOf(rowOf(name)?.returns)
   const longest = askedSeconds(name, mostOf(params.entries, limits))
@@ -58,7 +61,7 @@ function entry(
     ...(returns && { returns }),
     ...(held && { renewed_within_ms: held.renewed_within_ms }),
     typical_seconds: usualSeconds(name as OperationName, typical),
-    max_seconds: longest + margin_seconds,
+    max_seconds: longest + marginSeconds(name as OperationName, margins),
   }
 }
 

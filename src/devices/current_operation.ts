@@ -75,9 +75,8 @@ export class CurrentOperation {
   /** Returns what is known of an operation before it begins. */
   taskOf(name: string, params: Record<string, unknown>): Task {
     const { abilities, driven } = this.#known
-    const { profile, typical } = driven ?? {}
-    const climate = profile?.features.climate ?? false
-    return taskOf(name, { params, own: abilities.own.get(name), typical, climate, margins: profile?.margin_seconds })
+    const climate = driven?.profile?.features.climate ?? false
+    return taskOf(name, { params, own: abilities.own.get(name), typical: driven?.typical, climate, margins: abilities.margins })
   }
 
   /** Begins an operation of a caller, or of a run. */

@@ -144,7 +144,7 @@ export class Instrument {
     const { model, features, ends_early = [] }: AnyProfile = driven?.profile ?? { model: 'external', limits: {}, features: {} }
     return capabilities({ device_id, type, driver, model, simulated, ...this.#limits.shown, features }, this.abilities.names, {
       ends_early,
-      typical: this.typical,
+      ...{ typical: this.typical, margins: this.abilities.margins },
       own: this.abilities.own,
       readings: this.abilities.ownReadings,
       choices: this.abilities.choices,

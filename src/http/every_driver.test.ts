@@ -4,19 +4,12 @@ import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
-import type { Limit, Profile } from '../devices/device.ts'
-import { isList, operations, type Performable } from '../devices/operations.ts'
-import { paramsOf as shortParamsOf } from '../testing/drivers/conformance.ts'
+import type { Limit } from '../devices/device.ts'
+import { operations, type Performable } from '../devices/operations.ts'
+import { paramsOf, preparing, stepped } from '../testing/drivers/trials.ts'
 import { calm, onPins, onSimulator } from '../testing/drivers.ts'
 import { openTestBench } from '../testing/http.ts'
 
-/** What has to be done before an operation, so that it may be done. */
-const before: Partial<Record<Performable, Performable[]>> = {
-  shake: ['lock_plate', 'close'],
-  centrifuge: ['close'],
-  seal: ['close'],
-  run_profile: ['close'],
-}
 /** How long an operation has run when somebody asks for another. */
 const moments_ms = [0, 100, 1000, 5000]
 
@@ -42,11 +35,11 @@ async function bench(t: Test, { narrow = false } = {}) {
       const { frames } = instrument.wire()
       return frames.filter(({ direction }) => direction === 'to_device').map(({ hex, text }) => ({ hex, text }))
     }
-    const perform = (operation: Performable, params = paramsOf(operation, instrument.capabilities().limits)) =>
+    const perform = (operation: Performable, params = paramsOf(operation, instrument.capabilities())) =>
       instrument.perform(operation, params)
     const prepare = async (operation: Performable) => {
       if (operation !== 'initialize')
-        for (const first of before[operation] ?? []) if (names.includes(first)) await clock.run(perform(first))
+        for (const first of preparing(operation, (one) => names.includes(one))) await clock.run(perform(first))
     }
     return { instrument, names, said, perform, prepare, run: <T>(promise: Promise<T>) => clock.run(promise) }
   }
@@ -89,7 +82,7 @@ test('what is outside the range of a configuration never reaches the wire', asyn
     for (const operation of names) {
       await prepare(operation)
       const { limits } = instrument.capabilities()
-      const good = paramsOf(operation, limits)
+      const good = paramsOf(operation, { limits })
       const frames = said()
       for (const [param, limit] of Object.entries(limits)) {
         const model = await modelLimit(name, param)
@@ -162,13 +155,6 @@ async function doesNothing(name: DriverName, bytes: Uint8Array): Promise<boolean
   return same
 }
 
-/** In the middle of what a device takes, but for times, which are short. An operation without a limit for a parameter has none of its own to try. */
-function paramsOf(operation: Performable, limits: Record<string, Limit>): Record<string, unknown> {
-  const { entries } = operations[operation].params
-  const isKnown = Object.entries<v.GenericSchema>(entries).every(([param, schema]) => limits[param] || isList(schema))
-  return isKnown ? shortParamsOf(operation, { limits } as Profile) : {}
-}
-
 /** The parameters with one value in the place of another: of the operation itself, and of the last record of each list. */
 function withValue(good: Record<string, unknown>, param: string, value: number): Record<string, unknown>[] {
   const own = param in good ? [{ ...good, [param]: value }] : []
@@ -203,8 +189,4 @@ function outside(bound: Limit, model: Limit): number[] {
   const step = bound.step ?? 1
   const finer = bound.step ? [bound.min + bound.step / 2] : []
   return [bound.min - step, bound.max + step, model.min, model.max, -1, 1e9, -1e9, Number.POSITIVE_INFINITY, Number.NaN, ...finer]
-}
-
-function stepped({ min, step }: Limit, wanted: number): number {
-  return step ? Number((min + Math.round((wanted - min) / step) * step).toFixed(6)) : wanted
 }

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { driver } from '../../drivers/bioshake/driver.ts'
-import { serveOnPty } from '../../drivers/serve.ts'
+import { driver as microspin } from '../../drivers/microspin/driver.ts'
+import { serveOnPty, serveOnTcp } from '../../drivers/serve.ts'
 import { readConfig } from '../config.ts'
 import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
@@ -65,6 +66,14 @@ test('an instrument is asked who it is, added, and in force without a restart; t
   t.match(drivers.body, { config_file: `${folder}/config.json`, is_writable: true })
   const rows = (drivers.body as { drivers: { driver: string; models: string[] }[] }).drivers
   t.match(rows.find(({ driver }) => driver === 'bioshake')?.models, /3000-T elm/)
+  t.match(
+    rows.find(({ driver }) => driver === 'bioshake'),
+    { is_tcp: true, tcp_port: null },
+  )
+  t.match(
+    rows.find(({ driver }) => driver === 'microspin'),
+    { is_tcp: true, tcp_port: 1000 },
+  )
   t.notOk(
     rows.some(({ driver }) => driver.startsWith('gpio')),
     'their wiring is written by hand',
@@ -214,4 +223,26 @@ test('on a full disk nothing is changed', async (t) => {
   t.same([config(), copies()], [first, []])
   execFileSync('rm', [`${disk}/ballast`])
   t.match(await add({ device_id: 'hands', driver: 'person' }), { status: 201 })
+})
+
+test('an instrument on the network is asked and added by its address, and stopped; its deadline is that of its brake', async (t) => {
+  const { ask, add, ending } = await bench(t)
+  const served = await serveOnTcp(microspin, {}, { port: 0, time_scale: 100 })
+  ending.push(() => served.close())
+  const transport = { kind: 'tcp', host: '127.0.0.1', port: served.port }
+  const settings = { deceleration: 20 }
+  const told = await ask('POST', '/api/drivers/microspin/identify', { transport, settings })
+  t.match(told.body, { identity: { model: 'MicroSpin', serial_number: 'SIM-0001' }, is_wrong: false })
+  t.match(await add({ device_id: 'spin-1', driver: 'microspin', transport, settings }), { status: 201, body: { in_force: true } })
+  t.match((await add({ device_id: 'spin-2', driver: 'microspin', transport })).body, { detail: /spin-1 is on that port/ })
+  const { operations } = (await ask('GET', '/api/devices/spin-1/capabilities')).body as {
+    operations: { name: string; max_seconds: number }[]
+  }
+  t.equal(operations.find(({ name }) => name === 'centrifuge')?.max_seconds, 3600 + 900)
+  t.match(await ask('POST', '/api/devices/spin-1/initialize', {}), { status: 200 })
+  const spinning = ask('POST', '/api/devices/spin-1/centrifuge', { g: 500, duration: 3600 })
+  while (!served.simulator.world.moving) await new Promise((resolve) => setTimeout(resolve, 10))
+  t.match(await ask('POST', '/api/devices/spin-1/stop', {}), { status: 200, body: { success: true } })
+  t.match(await spinning, { body: { success: false } })
+  t.equal(served.simulator.world.latched, true)
 })

@@ -39,7 +39,11 @@ export const newDeviceRoutes: Route<Rooms>[] = [
             driver: v.string(),
             instrument: described(v.string(), 'The maker and the name of the instrument'),
             type: v.string(),
-            is_tcp: described(v.boolean(), 'Whether the instrument can be behind a serial box on the network'),
+            is_tcp: described(v.boolean(), 'Whether the instrument can be on the network: itself, or behind a serial box'),
+            tcp_port: described(
+              v.nullable(v.number()),
+              'The usual TCP port of an instrument that is on the network itself and has no serial port; null for the others',
+            ),
             models: described(v.array(v.string()), 'The values of `settings.model`; empty if the driver has no such setting'),
             model: described(v.nullable(v.string()), 'The default of `settings.model`; null without one'),
           }),
@@ -135,8 +139,17 @@ async function reload({ openRuns, reloading }: Rooms): Promise<void> {
 async function rowOf(driver: (typeof driverNames)[number]) {
   const found = await drivers[driver]()
   if (isOnPins(found)) return []
-  const { about, type, settings } = found
-  return [{ driver, instrument: about.instrument, type, is_tcp: found.changes_speed !== true, ...modelsOf(settings) }]
+  const { about, type, settings, tcp } = found
+  return [
+    {
+      driver,
+      instrument: about.instrument,
+      type,
+      is_tcp: found.changes_speed !== true,
+      tcp_port: tcp?.port ?? null,
+      ...modelsOf(settings),
+    },
+  ]
 }
 
 /** Lists the values of the setting `model`, and its default. */

@@ -2,9 +2,10 @@
 
 import type { Test } from 'tap'
 import * as v from 'valibot'
-import { type Driver, isOnPins, type PinsDriver } from '../../drivers/driver.ts'
+import { isOnPins, type LineDriver, type PinsDriver, serialOf } from '../../drivers/driver.ts'
 import { simulatedBoard } from '../../drivers/transports/simulated_board.ts'
 import { simulatedLine } from '../../drivers/transports/simulated_line.ts'
+import { putPlates } from '../../drivers/transports/simulator.ts'
 import type { Identity } from '../devices/device.ts'
 import { Ledger } from '../devices/ledger.ts'
 import { noStores } from '../devices/no_stores.ts'
@@ -25,7 +26,7 @@ type Options = {
 /** Opens the device `d`, without its checks: `start` begins them. `written` is all that the host wrote. */
 export async function oneDevice<Settings>(
   t: Test,
-  driver: Driver<Settings> | PinsDriver<Settings>,
+  driver: LineDriver<Settings> | PinsDriver<Settings>,
   { settings = {}, identity = {}, wasOn = false, on_restart = 'halt' }: Options = {},
 ) {
   const clock = new VirtualClock()
@@ -54,7 +55,11 @@ export async function oneDevice<Settings>(
 type Choice = Required<Pick<Options, 'settings' | 'identity' | 'on_restart'>>
 
 /** Makes the device `d` on its own simulator. */
-function made<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, { settings, identity, on_restart }: Choice, clock: VirtualClock) {
+function made<Settings>(
+  driver: LineDriver<Settings> | PinsDriver<Settings>,
+  { settings, identity, on_restart }: Choice,
+  clock: VirtualClock,
+) {
   const { link, device, profile } = put(driver, v.parse(driver.settings, settings), clock)
   const wire = new WireLog()
   const written: string[] = []
@@ -62,8 +67,9 @@ function made<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, { setti
     wire.note(direction, bytes)
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1').trim())
   })
+  const playArm = (operation: string, params: Readonly<Record<string, unknown>>) => putPlates(link.simulator.places, operation, params)
   const about = { device_id: 'd', type: driver.type, name: 'D', driver: 'd', simulated: false, time_scale: 1, bounds: {} }
-  const configured = { ...about, identity, on_restart, driven: { device, link, profile, wire } }
+  const configured = { ...about, identity, on_restart, driven: { device, link, profile, wire, playArm } }
   return { configured, link, device, profile, written }
 }
 
@@ -86,11 +92,11 @@ function journalOf(operations: Map<string, string>): RunStore {
   }
 }
 
-function put<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, settings: Settings, clock: VirtualClock) {
+function put<Settings>(driver: LineDriver<Settings> | PinsDriver<Settings>, settings: Settings, clock: VirtualClock) {
   if (isOnPins(driver)) {
     const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire: clock })
     return { link: board, device: driver.open({ board, clock, settings }), profile: driver.profile(settings) }
   }
-  const line = simulatedLine({ simulate: driver.simulate, settings, serial: driver.serial, clock, wire: clock })
+  const line = simulatedLine({ ...driver, serial: serialOf(driver, settings), settings, clock, wire: clock })
   return { link: line, device: driver.open({ line, clock, settings }), profile: driver.profile(settings) }
 }

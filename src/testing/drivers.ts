@@ -1,7 +1,7 @@
 // For tests: a device on its simulator with a virtual clock, and a clock for tests in real time.
 
 import * as v from 'valibot'
-import type { Driver, PinsDriver } from '../../drivers/driver.ts'
+import { type LineDriver, type PinsDriver, serialOf } from '../../drivers/driver.ts'
 import { type SimulatedBoard, simulatedBoard } from '../../drivers/transports/simulated_board.ts'
 import { type SimulatedLine, simulatedLine } from '../../drivers/transports/simulated_line.ts'
 import type { Device } from '../devices/device.ts'
@@ -18,10 +18,10 @@ export type Bench = {
 }
 
 /** Connects the driver to its simulator. The line is open, and the instrument was just switched on. */
-export async function onSimulator<Settings>(driver: Driver<Settings>, settings: unknown = {}): Promise<Bench> {
+export async function onSimulator<Settings>(driver: LineDriver<Settings>, settings: unknown = {}): Promise<Bench> {
   const clock = new VirtualClock()
   const checked = v.parse(driver.settings, settings)
-  const line = simulatedLine({ simulate: driver.simulate, settings: checked, serial: driver.serial, clock, wire: clock })
+  const line = simulatedLine({ ...driver, serial: serialOf(driver, checked), settings: checked, clock, wire: clock })
   const device = driver.open({ line, clock, settings: checked })
   const written: string[] = []
   line.onWire((direction, bytes) => {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { boxAt, commandFor, freeId } from './new_device.ts'
+import { boxAt, commandFor, freeId, instrumentAt } from './new_device.ts'
 
 test('the command quotes for the shell, and keeps a model of digits a text', (t) => {
   const transport = { kind: 'serial', path: '/dev/serial/by-id/usb-A-if00' } as const
@@ -12,6 +12,17 @@ test('the command quotes for the shell, and keeps a model of digits a text', (t)
     commandFor({ device_id: 'a', driver: 'a4s', transport: { kind: 'tcp', host: '::1', port: 4001 } }, 'benchd'),
     "--port 'tcp://[::1]:4001'",
   )
+  t.end()
+})
+
+test('an instrument on the network is named by its host, with the port where that is another one', (t) => {
+  t.same(instrumentAt(' 192.168.127.60 '), { kind: 'tcp', host: '192.168.127.60' })
+  t.same(instrumentAt('tcp://spin.lab:2000'), { kind: 'tcp', host: 'spin.lab', port: 2000 })
+  t.same(instrumentAt('[fe80::1]'), { kind: 'tcp', host: 'fe80::1' })
+  t.equal(instrumentAt('two words'), undefined)
+  t.equal(instrumentAt(''), undefined)
+  const transport = { kind: 'tcp', host: '192.168.127.60' } as const
+  t.match(commandFor({ device_id: 'spin-1', driver: 'microspin', transport }, 'benchd'), '--port tcp://192.168.127.60')
   t.end()
 })
 

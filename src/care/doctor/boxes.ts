@@ -11,9 +11,10 @@ const { warn } = finder('boxes')
 export async function boxes(patient: Patient): Promise<Finding[]> {
   return realDevices(patient).flatMap(({ device_id, transport, driven_by, settings }) => {
     if (transport.kind !== 'tcp' || isOnPins(driven_by)) return []
-    const what = driven_by.speaks_tcp ? 'instrument' : 'box'
+    const what = driven_by.serial ? 'box' : 'instrument'
     const open = `${device_id}: its line to ${transport.host}:${transport.port} is unencrypted and has no key: who reaches the ${what} can move the instrument`
-    const words = driven_by.speaks_tcp ? '' : `; ${boxWords(transport, serialOf(driven_by, settings))}`
+    const serial = serialOf(driven_by, settings)
+    const words = serial ? `; ${boxWords(transport, serial)}` : ''
     const fix = `keep the ${what} in a network of its own, or let this computer alone through to it${words}`
     return isThisComputer(transport.host) ? [] : [warn(open, fix)]
   })

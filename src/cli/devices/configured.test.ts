@@ -104,7 +104,8 @@ test('a device behind a box on the network is added, and asked through it', asyn
   const settings = { model: '3000-T elm', acceleration: null } as const
   const simulator = driver.simulate({ clock: systemClock, settings, send: (bytes) => box.send(bytes) })
   const add = (port: string) => devices('add', 'shaker-1', '--driver', 'bioshake', '--port', port)
-  t.match(await add('tcp://127.0.0.1'), { code: 2, stderr: /--port tcp:\/\/127\.0\.0\.1 is not tcp:\/\/HOST:PORT/ })
+  t.match(await add('tcp://127.0.0.1'), { code: 78, stderr: /shaker-1\.transport\.port is missing: say which port of the serial box/ })
+  t.match(await add('tcp://127.0.0.1/'), { code: 2, stderr: /--port tcp:\/\/127\.0\.0\.1\/ is not tcp:\/\/HOST:PORT/ })
   t.match(await add(`tcp://127.0.0.1:${box.port}`), { code: 0, stdout: /^asked the device: BIOSHAKE 3000-T elm/ })
   t.match(text(), new RegExp(`"kind": "tcp",\\s+"host": "127\\.0\\.0\\.1",\\s+"port": ${box.port}`))
   await box.setFault('refuse')

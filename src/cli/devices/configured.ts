@@ -24,7 +24,11 @@ const fileOptions = {
 
 const deviceOptions = {
   driver: { type: 'string', value: 'DRIVER', help: 'Driver: bioshake, a4s, … person or external' },
-  port: { type: 'string', value: 'PORT', help: 'Path below /dev/serial/by-id, or tcp://HOST:PORT, simulated, pins' },
+  port: {
+    type: 'string',
+    value: 'PORT',
+    help: 'Path below /dev/serial/by-id, or tcp://HOST:PORT (tcp://HOST for the port of the driver), simulated, pins',
+  },
   name: { type: 'string', value: 'NAME', help: 'Display name' },
   set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'Setting of the driver, such as model="3000-T elm" or pins.lid.bcm=27' },
 } as const

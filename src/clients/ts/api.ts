@@ -148,13 +148,13 @@ export type GetDeviceReadingResponse = { device_id: string; reading: string; val
 
 export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
 
-export type ListDriversResponse = { config_file: string | null; is_writable: boolean; drivers: Array<{ driver: string; instrument: string; type: string; is_tcp: boolean; models: Array<string>; model: string | null }> }
+export type ListDriversResponse = { config_file: string | null; is_writable: boolean; drivers: Array<{ driver: string; instrument: string; type: string; is_tcp: boolean; tcp_port: number | null; models: Array<string>; model: string | null }> }
 
-export type IdentifyInstrumentRequest = { transport: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port: number }; settings?: Record<string, unknown> }
+export type IdentifyInstrumentRequest = { transport: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port?: number }; settings?: Record<string, unknown> }
 
 export type IdentifyInstrumentResponse = { identity: Identity | null; expected: { model?: string; serial_number?: string; firmware_version?: string } | null; message: string; is_wrong: boolean; fitting_drivers: Array<string> }
 
-export type AddDeviceRequest = { device_id: string; driver: 'bioshake' | 'ika_shaker' | 'opentrons_heater_shaker' | 'opentrons_temperature_module' | 'opentrons_thermocycler' | 'inheco_incubator_shaker' | 'genogrinder' | 'bigbear' | 'ohaus_endeavor' | 'a4s' | 'plateloc' | 'alps' | 'ultraseal' | 'xpeel' | 'vspin' | 'hettich' | 'gpio_shaker' | 'gpio_sealer' | 'cytomat' | 'liconic_stx' | 'line_scanner' | 'keyence_bl' | 'mettler_sics' | 'sartorius_sbi' | 'arm' | 'precise_flex' | 'person'; name?: string; transport?: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port: number } | { kind: "simulated" }; settings?: Record<string, unknown>; identity?: { model?: string; serial_number?: string; firmware_version?: string } }
+export type AddDeviceRequest = { device_id: string; driver: 'bioshake' | 'ika_shaker' | 'opentrons_heater_shaker' | 'opentrons_temperature_module' | 'opentrons_thermocycler' | 'inheco_incubator_shaker' | 'genogrinder' | 'bigbear' | 'ohaus_endeavor' | 'a4s' | 'plateloc' | 'alps' | 'ultraseal' | 'xpeel' | 'vspin' | 'microspin' | 'hettich' | 'gpio_shaker' | 'gpio_sealer' | 'cytomat' | 'liconic_stx' | 'line_scanner' | 'keyence_bl' | 'mettler_sics' | 'sartorius_sbi' | 'arm' | 'precise_flex' | 'person'; name?: string; transport?: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port?: number } | { kind: "simulated" }; settings?: Record<string, unknown>; identity?: { model?: string; serial_number?: string; firmware_version?: string } }
 
 export type AddDeviceResponse = { success: boolean; message: string; device_id: string; config_file: string; old_copy: string; in_force: boolean }
 

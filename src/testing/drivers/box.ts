@@ -13,8 +13,8 @@ export type Box = {
   readonly port: number
   /** The number of connections so far. */
   readonly connections: number
-  /** Sends bytes from the instrument to all connections. */
-  send(bytes: Uint8Array): void
+  /** Sends bytes from the instrument to the connection; from a serial line, to all connections. */
+  send(bytes: Uint8Array, connection?: number): void
   setFault(fault: BoxFault): Promise<void>
   /** Resets half-open connections, as a restarted box does. */
   mend(): Promise<void>
@@ -24,9 +24,10 @@ export type Box = {
 
 const slow_ms = 150
 
-/** Opens a box. `hear` receives the bytes for the instrument. */
-export async function openBox(hear: (bytes: Uint8Array) => void): Promise<Box> {
-  const sockets = new Set<Socket>()
+/** Opens a box, or an instrument on the network that tells `most` connections apart. `hear` receives the bytes for the instrument. */
+export async function openBox(hear: (bytes: Uint8Array, connection: number) => void, most = 1): Promise<Box> {
+  /** The number of each connection; all of a box that has one serial line are number 0. */
+  const sockets = new Map<Socket, number>()
   let fault: BoxFault | undefined
   let connections = 0
   /** Passes bytes on, subject to the present fault. */
@@ -35,10 +36,11 @@ export async function openBox(hear: (bytes: Uint8Array) => void): Promise<Box> {
     else if (fault !== 'half_open') on(bytes)
   }
   const server = createServer((socket) => {
+    const connection = most === 1 ? 0 : connections
     connections++
-    sockets.add(socket)
+    sockets.set(socket, connection)
     socket.setNoDelay(true)
-    socket.on('data', (bytes) => pass(hear, bytes))
+    socket.on('data', (bytes) => pass((its) => hear(its, connection), bytes))
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
   })
@@ -47,7 +49,7 @@ export async function openBox(hear: (bytes: Uint8Array) => void): Promise<Box> {
     await once(server, 'listening')
   }
   const reset = () => {
-    for (const socket of sockets) socket.resetAndDestroy()
+    for (const socket of sockets.keys()) socket.resetAndDestroy()
     sockets.clear()
   }
   const switchOff = async () => {
@@ -64,9 +66,9 @@ export async function openBox(hear: (bytes: Uint8Array) => void): Promise<Box> {
     get connections() {
       return connections
     },
-    send: (bytes) =>
+    send: (bytes, connection = 0) =>
       pass((its) => {
-        for (const socket of sockets) socket.write(its)
+        for (const [socket, number] of sockets) if (number === connection) socket.write(its)
       }, bytes),
     async setFault(its) {
       fault = its

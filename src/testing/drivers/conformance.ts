@@ -1,16 +1,18 @@
 // The conformance tests that every driver must pass. The caller passes a function that builds the driver on its simulator.
 
 import type { Test } from 'tap'
-import type * as v from 'valibot'
 import { type LineFault, lineFaults } from '../../../drivers/transports/faults.ts'
 import type { Fault } from '../../../drivers/transports/simulated_line.ts'
 import { type Mechanism, mechanicalFaults, putPlates } from '../../../drivers/transports/simulator.ts'
 import { askedSeconds } from '../../devices/asked_time.ts'
-import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/device.ts'
-import { heldOf, type OperationName, operations, rowOf } from '../../devices/operations.ts'
+import type { Device, EndedEarly, Link, Profile } from '../../devices/device.ts'
+import { heldOf, type Leaves, rowOf } from '../../devices/operations.ts'
 import { measurements, type Question } from '../../devices/reading_table.ts'
 import { marginSeconds } from '../../devices/usual_time.ts'
 import { LabError, messageOf } from '../../errors.ts'
+import { type Name, namesOn, onlyReads, paramsOf, preparing } from './trials.ts'
+
+export { type Name, paramsOf } from './trials.ts'
 
 /** A driver on its simulator, in virtual or real time. */
 export type Subject = {
@@ -37,21 +39,7 @@ export type Subject = {
 
 export type Make = () => Promise<Subject>
 
-/** An operation that a driver can have a method for. */
-export type Name = Exclude<OperationName, 'stop'>
 type Outcome = { value: unknown } | { error: unknown }
-
-/** The operations that prepare another one, so that it is allowed and really moves. Those that a device does not have are left out. */
-export const before: Partial<Record<Name, Name[]>> = {
-  shake: ['lock_plate', 'close'],
-  centrifuge: ['close'],
-  seal: ['close'],
-  open: ['close'],
-  close: ['open'],
-  lock_plate: ['unlock_plate'],
-  unlock_plate: ['lock_plate'],
-  run_profile: ['close'],
-}
 
 /** The error codes that blame the line or the instrument, not the caller. */
 const failures = new Set(['no_reply', 'device_failed', 'disconnected'])
@@ -92,6 +80,7 @@ export async function undisturbed(t: Test, make: Make): Promise<void> {
     const { identity, limits = {} } = await subject.run(subject.device.initialize({}, never()))
     const asked = await subject.run(subject.device.identify())
     if (asked) t.same(asked, identity, 'it is the one that it says it is')
+    if (isMotionless(subject)) t.ok(onlyReads(subject.device), 'no operation of a motionless device moves or heats')
     for (const [name, limit] of Object.entries(limits)) t.ok(limit.min < limit.max && subject.profile.limits[name], `${name} is a limit`)
     end(subject)
   })
@@ -108,14 +97,14 @@ export async function undisturbed(t: Test, make: Make): Promise<void> {
 }
 
 /** `watch_ms` is how long the test watches that a halted instrument does not move again. */
-export async function halted(t: Test, make: Make, options: { names?: Name[]; watch_ms?: number } = {}): Promise<void> {
+export async function halted(t: Test, make: Make, options: { names?: readonly Name[]; watch_ms?: number } = {}): Promise<void> {
   const { names = await namesOf(make), watch_ms = 60_000 } = options
   await t.test('a halt in the middle of an operation ends it, and nothing moves until it is initialized', async (t) => {
     for (const name of names) await halts(t, make, name, 0.5, watch_ms)
   })
 }
 
-export async function unplugged(t: Test, make: Make, options: { names?: Name[] } = {}): Promise<void> {
+export async function unplugged(t: Test, make: Make, options: { names?: readonly Name[] } = {}): Promise<void> {
   const { names = await namesOf(make) } = options
   await t.test('an operation fails when its line is unplugged, and works again after initialize', async (t) => {
     for (const name of names) await fails(t, make, name, 'unplug', 0.5)
@@ -332,7 +321,7 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
   subject.setFault(fault)
   let outcome = await settled(subject, performing, took + margin_ms(name, subject))
   if (!outcome) {
-    abort.abort(new LabError('no_reply', 'it did not end in time'))
+    abort.abort(new LabError('no_reply', 'it did not end in time; see the instrument'))
     outcome = await settled(subject, performing, unwind_ms)
   }
   isFailure(t, outcome, what, fault)
@@ -340,6 +329,9 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
   await worksAgain(t, subject, name, what)
   end(subject)
 }
+
+/** The effects of an operation that heats. */
+const heat: ReadonlySet<Leaves> = new Set(['heat', 'lid heat'])
 
 type Under = { make: Make; subject: Subject; name: Name; performing: Watched }
 
@@ -349,8 +341,10 @@ type Under = { make: Make; subject: Subject; name: Name; performing: Watched }
  */
 async function comesTo(moment: number, { make, subject, name, performing }: Under): Promise<number> {
   if (subject.realTime) {
-    const onlySets = !('duration' in paramsOf(name, subject.profile)) && 'temperature' in paramsOf(name, subject.profile)
-    const hasBegun = () => (onlySets ? isStirring(subject) : subject.simulator.world.moving)
+    // An operation that does nothing but heat has begun when it heats.
+    const leaves = rowOf(name)?.leaves_on?.(paramsOf(name, subject.profile) as never)
+    const onlyHeats = heat.has(leaves) && !('duration' in paramsOf(name, subject.profile))
+    const hasBegun = () => (onlyHeats ? isStirring(subject) : subject.simulator.world.moving)
     while (!performing.outcome && !hasBegun() && !isMotionless(subject)) await subject.pass(20)
     return Number.POSITIVE_INFINITY
   }
@@ -425,6 +419,11 @@ async function breaks(t: Test, make: Make, name: Name, fault: Fault): Promise<bo
   return errors.length > 0
 }
 
+/** Returns the time after which the service gives an operation up, besides the duration that it was asked for. */
+export function margin_ms(name: Name, { profile }: Pick<Subject, 'profile'>): number {
+  return marginSeconds(name, profile.margin_seconds) * 1000
+}
+
 async function canHave(make: Make, fault: Fault): Promise<boolean> {
   const subject = await make()
   const can = subject.setFault(fault)
@@ -493,12 +492,11 @@ export async function queriesOf(make: Make): Promise<Query[]> {
   return asking
 }
 
-/** Returns the operations of the device, without those that last until somebody ends them or need a teachpoint: the tests of its driver try these. */
+/** Returns the operations that the tests try. */
 export async function namesOf(make: Make): Promise<Name[]> {
   const subject = await make()
   end(subject)
-  const names = (Object.keys(operations) as OperationName[]).filter((name) => !heldOf(name) && !rowOf(name)?.goes_to)
-  return names.filter((name): name is Name => name !== 'stop' && subject.device[name] !== undefined)
+  return namesOn(subject.device)
 }
 
 export async function ready<S extends Subject>(make: () => Promise<S>): Promise<S> {
@@ -523,41 +521,12 @@ export async function readyFor<S extends Subject>(make: () => Promise<S>, name: 
 
 async function prepare(subject: Subject, name: Name): Promise<void> {
   putPlates(subject.simulator.places, name, paramsOf(name, subject.profile))
-  for (const first of before[name] ?? []) if (subject.device[first]) await subject.run(perform(subject, first))
+  for (const first of preparing(name, (one) => subject.device[one] !== undefined)) await subject.run(perform(subject, first))
 }
 
 export function perform({ device, profile }: Subject, name: Name, signal = never(), params = paramsOf(name, profile)): Promise<unknown> {
   const operate = device[name] as (params: object, signal: AbortSignal) => Promise<unknown>
   return operate(params, signal)
-}
-
-/** Returns parameters in the middle of their range, other than times and repetitions, which are short. A list has two records that differ. */
-export function paramsOf(name: Name, profile: Profile): Record<string, unknown> {
-  return valuesOf(name, operations[name].params.entries, profile, 1 / 2)
-}
-
-/** Returns the time after which the service gives an operation up, besides the duration that it was asked for. */
-export function margin_ms(name: Name, { profile }: Pick<Subject, 'profile'>): number {
-  return marginSeconds(name, profile.margin_seconds) * 1000
-}
-
-/** The most that a time, or a number of repetitions, is above its minimum. */
-const short: Readonly<Record<string, number>> = { duration: 4, seconds: 4, repetitions: 1 }
-
-function valuesOf(name: Name, entries: Record<string, v.GenericSchema>, profile: Profile, part: number): Record<string, unknown> {
-  const entry = ([param, schema]: [string, v.GenericSchema]) => {
-    const { item } = schema as Partial<v.ArraySchema<v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>, undefined>>
-    if (item) return [param, [1 / 3, 2 / 3].map((its) => valuesOf(name, item.entries, profile, its))]
-    const limit = profile.limits[param]
-    if (!limit) throw new Error(`the profile has no limit for ${param} of ${name}`)
-    const wanted = limit.min + (limit.max - limit.min) * part
-    return [param, stepped(limit, Math.min(wanted, limit.min + (short[param] ?? Number.POSITIVE_INFINITY)))]
-  }
-  return Object.fromEntries(Object.entries(entries).map(entry))
-}
-
-function stepped({ min, step }: Limit, wanted: number): number {
-  return step ? Number((min + Math.round((wanted - min) / step) * step).toFixed(6)) : wanted
 }
 
 const times = new WeakMap<Make, Map<Name, number>>()

@@ -3,12 +3,14 @@
 import type { Test } from 'tap'
 import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
 import type { Profile } from '../../devices/device.ts'
+import { operations } from '../../devices/operations.ts'
 import { oneDevice } from '../devices.ts'
-import { before, longer, type Name, paramsOf } from './conformance.ts'
+import { longer } from './conformance.ts'
 import { tampered } from './tampered.ts'
+import { goesOn, type Name, paramsOf, preparing } from './trials.ts'
 
 /** Operations that an instrument continues until it is stopped. */
-const goings: Name[] = ['shake', 'centrifuge', 'seal', 'peel', 'set_temperature', 'set_lid_temperature', 'run_profile']
+const goings = (Object.keys(operations) as Name[]).filter(goesOn)
 /** The ways to lose the connection: the port stays open and all bytes are lost, or the port is gone. */
 const losses = ['dead', 'unplugged'] as const
 /** The ways to end the operation: the service notices the loss, or somebody presses stop. */
@@ -59,7 +61,7 @@ async function repeats(t: Test, { driver, settings, name, loss, end }: Case): Pr
   const stirs = () => link.simulator.world.moving || link.simulator.world.heating
   await start()
   await perform('initialize', {})
-  for (const first of before[name] ?? []) if (instrument.abilities.knows(first)) await perform(first, {})
+  for (const first of preparing(name, (one) => instrument.abilities.knows(one))) await perform(first, paramsOf(first, profile))
   const performing = instrument.perform(name, going(name, profile)).catch(() => {})
   if (name === 'set_temperature' || name === 'set_lid_temperature') await clock.run(performing)
   await clock.advance(into_ms)

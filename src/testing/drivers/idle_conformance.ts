@@ -3,15 +3,16 @@
 
 import type { Test } from 'tap'
 import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
+import { operations } from '../../devices/operations.ts'
 import { oneDevice } from '../devices.ts'
-import { before, type Name, paramsOf } from './conformance.ts'
 import { tampered } from './tampered.ts'
+import { goesOn, type Name, paramsOf, preparing } from './trials.ts'
 
 /** No watchdog of an instrument waits longer. The service checks the instrument meanwhile. */
 const idle_ms = 180_000
 /** An instrument that reports only its temperature may be too cold for ten minutes before that counts as a fault. */
 const cold_ms = 15 * 60_000
-const names: Name[] = ['set_temperature', 'shake', 'seal', 'peel', 'centrifuge']
+const names = (Object.keys(operations) as Name[]).filter(goesOn)
 
 export async function conformanceOfIdling(t: Test, driver: AnyDriver, settings: object): Promise<void> {
   await t.test('what it has done once it does again after minutes in which nothing ran', async (t) => {
@@ -20,7 +21,7 @@ export async function conformanceOfIdling(t: Test, driver: AnyDriver, settings: 
     await perform('initialize', {})
     for (const name of names.filter((name) => instrument.abilities.knows(name))) {
       for (const time of ['first', 'second']) {
-        for (const first of before[name] ?? []) if (instrument.abilities.knows(first)) await perform(first, {})
+        for (const first of preparing(name, (one) => instrument.abilities.knows(one))) await perform(first, paramsOf(first, profile))
         const { success } = await perform(name, paramsOf(name, profile))
         t.ok(success, `${name}, the ${time} time`)
         await clock.advance(idle_ms)

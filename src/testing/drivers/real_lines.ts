@@ -1,34 +1,27 @@
 // The common parts of the tests of drivers on real lines: the operation that they disturb, and the speed of the instruments.
 
-import type { DriverName } from '../../../drivers/index.ts'
-import type { DeviceType } from '../../devices/device.ts'
-import type { Name } from './conformance.ts'
-
-/** The operation that the tests halt and unplug on a real line, by device type. Virtual time covers all operations. */
-export const operationOf: Record<DeviceType, Name> = {
-  shaker: 'shake',
-  sealer: 'seal',
-  peeler: 'peel',
-  centrifuge: 'centrifuge',
-  storage: 'retrieve',
-  scanner: 'scan',
-  balance: 'tare',
-  thermocycler: 'close',
-  temperature_controller: 'set_temperature',
-  transporter: 'initialize',
-}
+import * as v from 'valibot'
+import { type LineDriver, serialOf } from '../../../drivers/driver.ts'
+import { simulatedLine } from '../../../drivers/transports/simulated_line.ts'
+import { VirtualClock } from '../../kit/clock.ts'
+import { type Name, tried } from './trials.ts'
 
 const usual = 20
-/**
- * The drivers with a slower pace. Their short operations would be over before the test looks. Two modules of a VSpin get the same address if the first
- * answers later than 200 ms, which is 10 ms of real time at the usual pace.
- */
-const slower: Partial<Record<DriverName, number>> = { ohaus_endeavor: 10, arm: 5, vspin: 5 }
 
 /**
  * Returns how many times faster than real time the instrument runs. If it ran faster, the driver on a busy computer could not check in time whether it has
  * stopped. The drivers' gaps between frames and deadlines for answers stay in real time.
  */
-export function paceOf(name: DriverName): number {
-  return slower[name] ?? usual
+export function paceOf({ trial }: Pick<LineDriver, 'trial'>): number {
+  return trial?.pace ?? usual
+}
+
+/** Returns the operation that the tests halt and unplug on a real line. Virtual time covers all operations. */
+export function operationOf(driver: LineDriver): Name {
+  const clock = new VirtualClock()
+  const settings = v.parse(driver.settings, {})
+  const line = simulatedLine({ ...driver, serial: serialOf(driver, settings), settings, clock, wire: clock })
+  const operation = tried(driver.open({ line, clock, settings }), driver.trial)
+  line.simulator.powerOff()
+  return operation
 }

@@ -1,6 +1,7 @@
 // Checks, in virtual time, that a driver confirms a halt only on evidence. An echo, an earlier answer, or a missing port is no evidence.
 
 import type { Test } from 'tap'
+import { operations } from '../../devices/operations.ts'
 import { LabError } from '../../errors.ts'
 import {
   comesToRest,
@@ -25,8 +26,6 @@ const held_ms = [0, 700, 3000]
 const apart_ms = 50
 /** After this time an operation has begun to move, and a heater is on. */
 const into_ms = 5000
-/** Operations that an instrument continues until it is stopped. */
-const goings: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'set_temperature', 'set_lid_temperature', 'run_profile'])
 
 export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<void> {
   const names = await namesOf(make)
@@ -46,7 +45,7 @@ export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<vo
   })
 
   await t.test('a halt is confirmed only when nothing is driven or heated, whichever of its frames is lost', async (t) => {
-    for (const name of names) if (goings.has(name)) await losesFrames(t, make, name)
+    for (const name of names) if ('leaves_on' in operations[name]) await losesFrames(t, make, name)
   })
 }
 

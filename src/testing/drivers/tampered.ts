@@ -1,7 +1,7 @@
 // For tests: a simulated instrument whose line can be tampered with: answers are changed, forged or lost, or the power is cut.
 
-import type { Driver } from '../../../drivers/driver.ts'
-import type { Simulator } from '../../../drivers/transports/simulator.ts'
+import type { Driver, LineDriver } from '../../../drivers/driver.ts'
+import type { InstrumentEnd, Simulator } from '../../../drivers/transports/simulator.ts'
 
 type Send = (bytes: Uint8Array) => void
 
@@ -18,7 +18,7 @@ export type Hand = {
   hear(hears: (frame: string) => boolean): void
   /** Restores the line in both directions. */
   leave(): void
-  /** Sends bytes to the host in place of the instrument. */
+  /** Sends bytes to the host in place of the instrument, on every connection. */
   say(bytes: Uint8Array): void
   /** Cycles the power: the instrument forgets everything, and does not report it. */
   restart(): void
@@ -27,7 +27,9 @@ export type Hand = {
 }
 
 /** Returns the same driver, and the hand that tampers with its one simulated instrument. */
-export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<Settings>; hand: Hand } {
+export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<Settings>; hand: Hand }
+export function tampered<Settings>(driver: LineDriver<Settings>): { driver: LineDriver<Settings>; hand: Hand }
+export function tampered<Settings>(driver: LineDriver<Settings>): { driver: LineDriver<Settings>; hand: Hand } {
   const unchanged = (bytes: Uint8Array, send: Send) => send(bytes)
   const stirredBy: string[] = []
   let pass = unchanged
@@ -35,15 +37,22 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
   let isDeaf = false
   let hears: (frame: string) => boolean = () => true
   const heard = new Set<string>()
+  /** Sends bytes to the host on every connection. */
   let send: Send = () => {}
   let restart = () => {}
 
-  function simulate(at: Parameters<Driver<Settings>['simulate']>[0]): Simulator {
-    send = at.send
+  function simulate(at: InstrumentEnd<Settings>): Simulator {
+    const connections = new Set([0])
+    send = (bytes) => {
+      for (const connection of connections) at.send(bytes, connection)
+    }
     let power = 0
     const switchOn = () => {
       const its = ++power
-      return driver.simulate({ ...at, send: (bytes) => its === power && !isCut && pass(bytes, at.send) })
+      return driver.simulate({
+        ...at,
+        send: (bytes, connection) => its === power && !isCut && pass(bytes, (passed) => at.send(passed, connection)),
+      })
     }
     let on = switchOn()
     let last = { frame: '', ...on.world }
@@ -58,13 +67,14 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
       on = switchOn()
     }
     return {
-      receive(bytes) {
+      receive(bytes, connection = 0) {
+        connections.add(connection)
         const frame = Buffer.from(bytes).toString('latin1')
         if (isCut || (isDeaf && !heard.has(frame)) || !hears(frame)) return
         heard.add(frame)
         look()
         last.frame = frame
-        on.receive(bytes)
+        on.receive(bytes, connection)
         look()
       },
       setFault: (fault, present) => on.setFault(fault, present),

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Operations } from '../../clients/ts/benchd.ts'
 import { benchd } from '../command_here.tsx'
-import { boxAt, commandFor, freeId, type NewDevice, type Transport } from '../new_device.ts'
+import { boxAt, commandFor, freeId, instrumentAt, type NewDevice, type Transport } from '../new_device.ts'
 import { Act, Choice, Empty, namesOf, Text, useAnswer } from '../parts.tsx'
 import { ask, mayAdminister, notice, state } from '../store.tsx'
 import { sentence } from '../words.ts'
@@ -15,7 +15,7 @@ type Answer = Operations['identifyInstrument']['answer']
 
 /** The places besides the ports that were found. */
 const otherPlaces = {
-  tcp: 'A serial box on the network',
+  tcp: 'On the network: itself, or behind a serial box',
   path: 'Another port of this computer',
   simulated: 'Nowhere: simulate it, to rehearse',
   person: 'Nowhere: a person carries labware by hand',
@@ -65,7 +65,7 @@ function Adding({ ports, drivers, onLook }: { ports: readonly Port[]; drivers: D
       <div class="fields">
         <Choice label="Where it is" choices={placesOf(free)} of={its.place} />
         <Act label="Refresh" name="Refresh the ports" free onPress={onLook} />
-        {its.place.value === 'tcp' && <Text id="new-box" label="Address of the box" of={its.address} placeholder="box.lab:4001" />}
+        {its.place.value === 'tcp' && <Text id="new-box" {...addressOf(its.tcpPort)} of={its.address} />}
         {its.place.value === 'path' && <Text id="new-path" label="Path of the port" of={its.address} placeholder="/dev/ttyAMA0" />}
         {its.place.value !== 'person' && <Choice label="Instrument" choices={instrumentsOf(drivers)} of={its.driver} />}
         {its.models.length > 0 && <Choice label="Model" choices={namesOf(its.models)} of={its.model} />}
@@ -99,6 +99,7 @@ function useDevice(free: readonly Port[], { drivers }: Drivers) {
   const taken = Object.keys(state.value.device)
   const suggested = isPerson ? freePerson(taken) : freeId(found?.type ?? 'device', taken)
   const models = isPerson ? [] : (found?.models ?? [])
+  const tcpPort = found?.tcp_port ?? null
   const wanted = (): { device?: NewDevice; mistake?: string } => {
     const device_id = id.value.trim() || suggested
     if (taken.includes(device_id)) return { mistake: `The bench has a device ${device_id} already.` }
@@ -106,8 +107,9 @@ function useDevice(free: readonly Port[], { drivers }: Drivers) {
     const named = name.value.trim()
     const device = { device_id, driver: isPerson ? 'person' : driver.value, ...(named && { name: named }) }
     if (isPerson) return { device }
-    const transport = transportOf(place.value, address.value)
+    const transport = transportOf(place.value, address.value, tcpPort)
     if (typeof transport === 'string') return { mistake: transport }
+    if (transport.kind === 'serial' && tcpPort !== null) return { mistake: 'This instrument is on the network: choose that as its place.' }
     if (transport.kind === 'tcp' && !found?.is_tcp) return { mistake: 'This instrument needs a port of this computer.' }
     const settings = model.value && models.includes(model.value) ? { settings: { model: model.value } } : {}
     return { device: { ...device, transport, ...settings } }
@@ -115,16 +117,23 @@ function useDevice(free: readonly Port[], { drivers }: Drivers) {
   useEffect(() => {
     model.value = models.includes(model.value) ? model.value : (found?.model ?? '')
   }, [driver.value])
-  return { place, address, driver, model, models, id, name, suggested, wanted }
+  return { place, address, driver, model, models, id, name, suggested, tcpPort, wanted }
 }
 
 function freePerson(taken: readonly string[]): string {
   return taken.includes('hands') ? freeId('hands', taken) : 'hands'
 }
 
+/** Words the field of an address: of a serial box, or of an instrument whose usual port is known. */
+function addressOf(tcpPort: number | null): { label: string; placeholder: string } {
+  if (tcpPort === null) return { label: 'Address of the box', placeholder: 'box.lab:4001' }
+  return { label: `Address of the instrument, with its port unless that is ${tcpPort}`, placeholder: '192.168.1.60' }
+}
+
 /** Returns the transport, or a sentence that says what is missing. */
-function transportOf(place: string, address: string): Transport | string {
+function transportOf(place: string, address: string, tcpPort: number | null): Transport | string {
   if (place === 'simulated') return { kind: 'simulated' }
+  if (place === 'tcp' && tcpPort !== null) return instrumentAt(address) ?? 'Type the address of the instrument, such as 192.168.1.60.'
   if (place === 'tcp') return boxAt(address) ?? 'Type the address of the box, such as box.lab:4001.'
   if (place !== 'path') return { kind: 'serial', path: place }
   return address.trim().startsWith('/dev/') ? { kind: 'serial', path: address.trim() } : 'Type the path of the port, such as /dev/ttyAMA0.'

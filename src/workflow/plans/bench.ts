@@ -1,7 +1,7 @@
 // The bench against which plans are checked: its devices, their operations, and the taught points.
 
 import type { OwnOperation } from '../../devices/description.ts'
-import type { Limits } from '../../devices/device.ts'
+import type { Limits, Margins } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
 import { obstaclesOn, type Way } from '../../devices/way.ts'
 import { messageOf } from '../../errors.ts'
@@ -19,6 +19,8 @@ export type BenchDevice = {
   unfit?: string | undefined
   operations: readonly string[]
   limits: Limits
+  /** The times after which its operations are given up, where they are longer than those of the table. */
+  margins?: Margins | undefined
   simulated: boolean
   isPerson?: boolean
   /** The operations that its bridge describes, with their parameters. */
@@ -63,8 +65,8 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 
 function benchDevice(instrument: Instrument): BenchDevice {
   const { device_id, driven, simulated } = instrument
-  const { names, own, isUndescribed, knowsPositions, unfit, person } = instrument.abilities
+  const { names, margins, own, isUndescribed, knowsPositions, unfit, person } = instrument.abilities
   const { type, limits } = instrument.capabilities()
   const isPerson = person !== undefined
-  return { device_id, type, driven, simulated, limits, operations: names, own, isUndescribed, knowsPositions, unfit, isPerson }
+  return { device_id, type, driven, simulated, limits, margins, operations: names, own, isUndescribed, knowsPositions, unfit, isPerson }
 }

@@ -3,7 +3,7 @@
 import { askedSeconds } from '../../devices/asked_time.ts'
 import type { Typical } from '../../devices/device.ts'
 import { operations } from '../../devices/operations.ts'
-import { usualSeconds } from '../../devices/usual_time.ts'
+import { marginSeconds, usualSeconds } from '../../devices/usual_time.ts'
 import type { TopologyDocument } from './documents.ts'
 import type { Durations } from './durations.ts'
 import type { Hop } from './graph.ts'
@@ -25,7 +25,7 @@ export function secondsOf(operation: string, device: KnownDevice, known: Known):
 export function limitOf(operation: string, device: KnownDevice, known: Known): number {
   const own = device.own.get(operation)
   if (own) return Math.max(own.seconds(known.params), knownSeconds(operation, device, known) ?? 0) + own.margin_s
-  const margin = Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].margin_seconds : unknownMargin
+  const margin = Object.hasOwn(operations, operation) ? marginSeconds(operation as keyof typeof operations, device.margins) : unknownMargin
   return Math.max(askedSeconds(operation, known.params), knownSeconds(operation, device, known) ?? 0) + margin
 }
 

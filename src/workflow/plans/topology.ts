@@ -1,7 +1,7 @@
 // A compiled topology: positions, transporters and devices.
 
 import type { OwnOperation } from '../../devices/description.ts'
-import type { Limits } from '../../devices/device.ts'
+import type { Limits, Margins } from '../../devices/device.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Bench } from './bench.ts'
@@ -32,6 +32,8 @@ export type KnownDevice = {
   operations: ReadonlyMap<string, { seconds?: number | undefined }>
   /** The known limits of its parameters. */
   limits: Limits
+  /** The times after which its operations are given up, where they are longer than those of the table. */
+  margins?: Margins | undefined
   /** The operations that its bridge describes, with their parameters. */
   own: ReadonlyMap<string, OwnOperation>
   /** Whether it is a bridge whose program has never run, so that its operations are unknown. */
@@ -78,6 +80,7 @@ function knownDevice(device_id: string, document: TopologyDocument, bench: Bench
     sites: graph.positionsOf(device_id).length,
     operations: new Map([...own, ...declared]),
     limits: driven?.limits ?? {},
+    margins: driven?.margins,
     own: driven?.own ?? new Map(),
     isUndescribed: driven?.isUndescribed ?? false,
   }
