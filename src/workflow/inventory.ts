@@ -32,7 +32,7 @@ export const Inventory = v.strictObject({
 })
 export type Inventory = v.InferOutput<typeof Inventory>
 
-/** What a person found in a slot: labware, or nothing. */
+/** The content of a slot as a person found it: labware, or nothing. */
 export const SlotContent = v.strictObject({
   slot: Slot,
   labware: described(
