@@ -180,6 +180,15 @@ export const scenes: Record<string, Scene> = {
     },
     elsewhere: { 'import { workflow }': 'src/workflow/guide.test.ts' },
   },
+  'src/workflow/STORAGES.md': {
+    async begin({ shell }) {
+      await shell.type(
+        'benchd demo --bench incubator --time-scale 1000 --port 0 >incubator 2>&1 & until grep -q BENCHD_API_KEY= incubator; do :; done',
+      )
+      await shell.type('eval "$(grep -om1 "export BENCHD_URL=.*" incubator)"; benchd devices init incubator-1')
+    },
+    elsewhere: { 'npx benchd demo --bench incubator': 'the scene of this guide begins with it' },
+  },
   'systemd/README.md': {
     async begin({ demo, shell, swap }) {
       // At the bench, as somebody who needs no key.
