@@ -183,7 +183,7 @@ export const scenes: Record<string, Scene> = {
   'src/workflow/STORAGES.md': {
     async begin({ shell }) {
       await shell.type(
-        'benchd demo --bench incubator --time-scale 1000 --port 0 >incubator 2>&1 & until grep -q BENCHD_API_KEY= incubator; do :; done',
+        'benchd demo --bench incubator --time-scale 1000 --port 0 --data-dir stored >incubator 2>&1 & until grep -q BENCHD_API_KEY= incubator; do :; done',
       )
       await shell.type('eval "$(grep -om1 "export BENCHD_URL=.*" incubator)"; benchd devices init incubator-1')
     },

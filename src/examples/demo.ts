@@ -64,7 +64,7 @@ const benches = {
       const { incubatorBench, incubatorTeachpoints, storedPlates } = await import('./incubator.ts')
       return { bench: incubatorBench, points: incubatorTeachpoints, stored: { 'incubator-1': storedPlates } }
     },
-    ...{ topology: 'incubator', workflow: 'one-minute-rests', simulated: 'two-day-assay', breaks: 'sealer-1' },
+    ...{ topology: 'incubator', workflow: 'short-rests', simulated: 'two-day-assay', breaks: 'sealer-1' },
   },
 } satisfies Record<string, Entry>
 type BenchName = keyof typeof benches

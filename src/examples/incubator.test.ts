@@ -11,10 +11,10 @@ import type { Problem } from '../workflow/schedule/problem.ts'
 import { defaultBudget, findSchedule } from '../workflow/schedule/search.ts'
 import { runModes } from '../workflow/state/modes.ts'
 import { prepareDemo } from './demo.ts'
-import { incubatorTopology, oneMinuteRests, storedPlates, twoDayAssay } from './incubator.ts'
+import { incubatorTopology, shortRests, storedPlates, twoDayAssay } from './incubator.ts'
 
 const day_s = 86_400
-const documents = [incubatorTopology, twoDayAssay, oneMinuteRests]
+const documents = [incubatorTopology, twoDayAssay, shortRests]
 
 function libraryOn(bench: Bench) {
   const { faults, ...library } = compileLibrary(
@@ -64,7 +64,7 @@ test('a LIVE run on simulators takes the plates with these barcodes out, scans t
   const { ask, bench } = tested
   const barcodes = ['P-0005', 'P-0002']
   const order = {
-    workflow: 'one-minute-rests',
+    workflow: 'short-rests',
     run_mode: 'LIVE',
     groups: barcodes.map((barcode, i) => ({ group_id: `g${i}`, members: { plate: { barcode } } })),
   }
@@ -73,7 +73,7 @@ test('a LIVE run on simulators takes the plates with these barcodes out, scans t
   const { execution_id } = body as { execution_id: string }
   await until(tested, `/api/executions/${execution_id}`, ({ status }) => status !== 'IN_PROGRESS' && status !== 'CREATED')
   const execution = bench.runs.runtime.runs.get(execution_id)!
-  checkRests(t, execution, 60)
+  checkRests(t, execution, 20)
   t.same(
     bench.hub.incidents.list().map(({ message }) => message),
     [],

@@ -111,5 +111,5 @@ const withRests = (name: string, rest_s: number) =>
 
 export const twoDayAssay = withRests('two-day-assay', day_s)
 
-/** An assay like it with rests of a minute, to be watched on the demo. The clock of a run is that of the room, also where simulators are faster. */
-export const oneMinuteRests = withRests('one-minute-rests', 60)
+/** An assay like it with rests of 20 seconds, to be watched on the demo. The clock of a run is that of the room, also where simulators are faster. */
+export const shortRests = withRests('short-rests', 20)
