@@ -114,6 +114,7 @@ export const scenes: Record<string, Scene> = {
       'benchd devices perform reader-1': 'it wants a bridge: drivers/README.md is typed with one',
       'sudo benchd devices add': instrument,
       'sudo benchd devices set': instrument,
+      'benchd inventory put incubator-1': 'it wants a storage: src/workflow/STORAGES.md is typed with one',
       'benchd runs simulate smc_assay': 'it wants the demo of the assay: src/examples/smc_assay.test.ts',
       'benchd runs recover 53a6': 'it wants a second shaker: src/http/retry_on.test.ts',
       'benchd runs fault': 'it wants a rehearsal that is under way: src/http/rehearsals.test.ts',
