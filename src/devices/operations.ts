@@ -205,7 +205,7 @@ export const operations = {
     done: () => 'scanned',
   },
   weigh: {
-    summary: 'Weigh: waits until the value is stable',
+    summary: 'Weigh, and wait until the value is stable',
     extension: true,
     params: Nothing,
     returns: v.strictObject({ weight: described(v.number(), 'The stable net weight', 'g') }),
@@ -214,7 +214,7 @@ export const operations = {
     done: () => 'weighed',
   },
   tare: {
-    summary: 'Tare: the present load becomes zero',
+    summary: 'Tare the balance, so that the present load becomes zero',
     extension: true,
     params: Nothing,
     typical_seconds: 3,

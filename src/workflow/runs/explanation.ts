@@ -137,12 +137,12 @@ const blockerOfFault = {
 
 /** Lists the labware that methods wait for and no thread brings any more. */
 function orphansOf(execution: Execution): Blocker[] {
-  const orphaned = execution.slots.orphaned()
+  const orphaned = execution.backlogs.orphaned()
   const since_s = execution.paused ? passed(execution.now() - execution.paused.at) : 0
   return orphaned.map(({ labware, pending }) => ({
     ...nobody,
     kind: 'orphaned',
-    message: `nobody brings ${labware} any more, and it is wanted by ${unique(execution.slots.open(pending).map(({ plan }) => plan.name)).join(', ')}`,
+    message: `nobody brings ${labware} any more, and it is wanted by ${unique(execution.backlogs.open(pending).map(({ plan }) => plan.name)).join(', ')}`,
     remedy: remedies.orphaned,
     since_s,
   }))
