@@ -22,7 +22,8 @@ import {
 } from './operations.tsx'
 import { Act } from './parts.tsx'
 import { Readings, secondsTo } from './sparkline.tsx'
-import { ask, ends, isAllSimulated, isSilent, now, state, ticks } from './store.tsx'
+import { filledWords } from './storage.ts'
+import { ask, ends, isAllSimulated, isSilent, now, state, storageOf, ticks } from './store.tsx'
 import { Time } from './time.tsx'
 import {
   clockMinutes,
@@ -77,7 +78,13 @@ export function DeviceCard({ device }: { device: DeviceInfo }) {
 
 function Badges({ device }: { device: DeviceInfo }) {
   const { lock, simulated } = device
-  const all = [...partWords(device), ...(lock ? [reservedBy(lock)] : []), ...(simulated && !isAllSimulated.value ? ['simulated'] : [])]
+  const storage = storageOf(device.device_id)
+  const all = [
+    ...(storage ? [`${filledWords(storage)} slots taken`] : []),
+    ...partWords(device),
+    ...(lock ? [reservedBy(lock)] : []),
+    ...(simulated && !isAllSimulated.value ? ['simulated'] : []),
+  ]
   if (all.length === 0) return null
   return (
     <ul class="badges">
