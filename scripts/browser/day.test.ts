@@ -56,6 +56,7 @@ const onPage: Record<string, OnPage> = {
   ...{ 'runs confirm': ['confirmManualStep', "'Done'"], 'runs delete': ['deleteExecution', 'Delete run'] },
   ...{ 'runs fault': ['setFaultOfRun', 'Simulate fault'], 'runs mend': ['clearFaultsOfRun', 'End fault'] },
   ...{ 'sim fault': ['setSimulatedFault', 'Simulate fault'], 'sim mend': ['clearSimulatedFaults', 'End fault'] },
+  ...{ 'inventory show': ['getInventory', '12 of 42 slots taken'], 'inventory put': ['correctInventory', 'Correct a slot'] },
   ...{ 'labware list': ['labware', 'plate, at pad_4'], 'labware put': ['relocateLabware', "'Save'"] },
   ...{ 'topology list': ['listTopologies', 'Load demo'], 'topology show': ['topology', "'Positions'"] },
   'labware history': ['getLabwareHistory', 'Moved plate from pad_1 to shaker_in'],

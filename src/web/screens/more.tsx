@@ -2,6 +2,7 @@
 // parts of the first screen that are opened by a press.
 
 export { Camera } from '../barcode_camera.tsx'
+export { LastWords, Values } from '../device_details.tsx'
 export { Menu, OperationForm } from '../device_sheets.tsx'
 export { Cannot, Elsewhere } from '../need_answers.tsx'
 export { SomebodyMovedIt } from '../somebody_moved_it.tsx'
