@@ -67,14 +67,54 @@ export const storageChecks: Record<string, Check> = {
       await picture(page, `storage-${size.width}`)
       await page.evaluate("location.hash = '#/bench'")
       await card(page, 'incubator-1').getByText('12 of 42 slots taken').waitFor()
+      await button(card(page, 'incubator-1'), 'Retrieve').waitFor()
       await picture(page, `storage-bench-${size.width}`)
       await page.evaluate("location.hash = '#/deck'")
-      await page.getByText(/, 12 of 42$/).waitFor()
+      await page.getByText(/12 of 42$/).waitFor()
       await page.getByRole('button', { name: /^door of incubator-1: free/ }).waitFor()
       assert.deepEqual(await findingsOf(page), [])
       await picture(page, `storage-deck-${size.width}`)
     }
   }),
+
+  'labware that may be in two places has its remedy beside it': onBench(async (bench) => {
+    await loaded(bench)
+    await filled(bench, 3)
+    const page = await bench.open('/#/devices/incubator-1', small)
+    const inventory = page.getByRole('region', { name: 'Inventory' })
+    await button(inventory, 'Retrieve slot 2').click()
+    await card(page, 'incubator-1').getByText('busy', { exact: true }).waitFor()
+    await bench.ask('POST', '/api/devices/incubator-1/stop')
+    await seen(inventory, /^plate P-2 is .* or .*\. Look where it is, and say so:/)
+    await inventory.getByText('Somebody moved it').click()
+    await picture(page, 'storage-uncertain')
+    assert.deepEqual(await findingsOf(page), [])
+    await inventory.getByLabel('New position of P-2').selectOption('door')
+    await button(inventory, 'Save').click()
+    await seen(inventory, 'Transfer station door: plate P-2.')
+    await seen(inventory, '2 of 42 slots taken.')
+    await inventory.getByText('Somebody moved it').waitFor({ state: 'detached' })
+  }),
+
+  'what a balance weighed and a scanner read is on their cards': async () => {
+    const bench = await openBench({
+      devices: [
+        { device_id: 'balance-1', driver: 'mettler_sics', transport: { kind: 'simulated' } },
+        { device_id: 'scanner-1', driver: 'keyence_bl', transport: { kind: 'simulated' } },
+      ],
+    })
+    try {
+      for (const id of ['balance-1', 'scanner-1']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+      const page = await bench.open('/')
+      await button(card(page, 'balance-1'), 'Weigh').click()
+      await seen(card(page, 'balance-1'), /^Weighed -?[\d.]+ g\./)
+      await button(card(page, 'scanner-1'), 'Scan').click()
+      await seen(card(page, 'scanner-1'), /^Read (barcode \S+|no barcode)\./)
+      await picture(page, 'storage-values')
+    } finally {
+      await bench.close()
+    }
+  },
 
   'of a large storage at most 200 rows are shown, and the rest on request': onBench(async (bench) => {
     await loaded(bench)

@@ -173,7 +173,11 @@ type FrameProps = { id: string; box: Box; font: number; device: DeviceInfo | und
 /** A device: its kind, name and state, how full it is, and its door. */
 const Frame = kept(({ id, box: { x, y, width, height }, font, device, filled }: FrameProps) => {
   const { word, mark, tone } = wordOf(device)
-  const short = filled === undefined ? word : `${word}, ${filled}`
+  const room = width - 8 - font
+  const both = `${word}, ${filled}`
+  // The mark tells that it is ready, where both have no room.
+  const short =
+    filled === undefined || !device ? word : cut(both, room - font, font * 0.88) === both ? both : device.state === 'ready' ? filled : word
   const { door, plate_lock } = device?.parts ?? {}
   return (
     <g class={`frame ${tone}`} transform={`translate(${x} ${y})`}>
@@ -184,7 +188,7 @@ const Frame = kept(({ id, box: { x, y, width, height }, font, device, filled }: 
         {cut(id, width - 10 - font * 1.35, font)}
       </text>
       <text class="word" x="8" y={font * 2.15 + 4}>
-        {mark} {cut(short, width - 8 - font, font * 0.88)}
+        {mark} {cut(short, room, font * 0.88)}
       </text>
       {plate_lock === 'locked' && (
         <path class="lock" d="M2 7h10v7H2zM4 7V5a3 3 0 0 1 6 0v2" transform={`translate(${width - 20} ${font * 1.35})`} />

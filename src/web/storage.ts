@@ -48,5 +48,5 @@ export function isUncertain({ place }: Standing): boolean {
 export function labwareWords({ name, barcode, kind }: Pick<Labware, 'name' | 'barcode' | 'kind'>): string {
   const word = kind.replace('_', ' ')
   const named = name.startsWith(word) ? name : `${word} ${name}`
-  return barcode === null ? named : `${named} ${barcode}`
+  return barcode === null || barcode === name ? named : `${named} ${barcode}`
 }

@@ -34,7 +34,7 @@ export function CorrectSlot({ storage: { device_id, slots }, stored }: { storage
   const reason = why ?? refusal.value ?? (isBusy.value ? 'It is being saved.' : undefined)
   return (
     <form
-      class="fields"
+      class="fields correct"
       onSubmit={(event) => {
         event.preventDefault()
         if (!reason) void save()

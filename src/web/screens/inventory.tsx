@@ -53,6 +53,7 @@ function Kept({ device, storage, labware }: KeptProps) {
       ))}
       <Uncertain storage={storage} labware={labware} />
       <p class="row">
+        <span aria-hidden="true">{searchLabel}</span>
         {isCorrecting.value ? (
           // The form takes the scans.
           <input aria-label={searchLabel} placeholder="Barcode" {...typedInto(searched)} />
@@ -147,7 +148,7 @@ function Table({ stored, searched, why, device_id }: TableProps) {
   if (found.length === 0) return <Empty>{stored.length === 0 ? 'All slots are empty.' : 'No slot has labware with this barcode.'}</Empty>
   return (
     <>
-      <table>
+      <table class="inventory">
         <thead>
           <tr>
             <th>Slot</th>
