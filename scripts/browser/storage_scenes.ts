@@ -24,6 +24,7 @@ export const storageChecks: Record<string, Check> = {
     await loaded(bench)
     await filled(bench, 12)
     await seen(inventory, '12 of 42 slots taken.')
+    await seen(card(page, 'incubator-1'), /humidity [\d.]+ %.* CO2 [\d.]+ %/)
     assert.equal(await inventory.getByRole('row').count(), 13)
     // A scanner that types, while no field has the focus.
     await page.keyboard.type('P-7', { delay: 5 })
@@ -96,21 +97,25 @@ export const storageChecks: Record<string, Check> = {
     await inventory.getByText('Somebody moved it').waitFor({ state: 'detached' })
   }),
 
-  'what a balance weighed and a scanner read is on their cards': async () => {
+  'what a balance weighed and a scanner read is on their cards, with the readings of the new instruments': async () => {
     const bench = await openBench({
       devices: [
         { device_id: 'balance-1', driver: 'mettler_sics', transport: { kind: 'simulated' } },
         { device_id: 'scanner-1', driver: 'keyence_bl', transport: { kind: 'simulated' } },
+        { device_id: 'cycler-1', driver: 'opentrons_thermocycler', transport: { kind: 'simulated' } },
       ],
     })
     try {
-      for (const id of ['balance-1', 'scanner-1']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+      for (const id of ['balance-1', 'scanner-1', 'cycler-1']) await bench.ask('POST', `/api/devices/${id}/initialize`)
       const page = await bench.open('/')
       await button(card(page, 'balance-1'), 'Weigh').click()
       await seen(card(page, 'balance-1'), /^Weighed -?[\d.]+ g\./)
       await button(card(page, 'scanner-1'), 'Scan').click()
       await seen(card(page, 'scanner-1'), /^Read (barcode \S+|no barcode)\./)
+      await seen(card(page, 'balance-1'), /^weight -?[\d.]+ g/)
+      await seen(card(page, 'cycler-1'), /lid temperature [\d.]+ °C/)
       await picture(page, 'storage-values')
+      assert.deepEqual(await findingsOf(page), [])
     } finally {
       await bench.close()
     }

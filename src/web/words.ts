@@ -116,7 +116,7 @@ export function readingWords({ temperature, target, others = {} }: Reading): str
   return [
     ...(temperature === null ? [] : [`${temperature.toFixed(1)} °C${aim(target, '°C')}`]),
     ...Object.entries(others).map(
-      ([name, its]) => `${name.replaceAll('_', ' ')} ${value(its.value, its.unit)}${aim(its.target, its.unit)}`,
+      ([name, its]) => `${name.replaceAll('_', ' ').replace('co2', 'CO2')} ${value(its.value, its.unit)}${aim(its.target, its.unit)}`,
     ),
   ].join(' · ')
 }
