@@ -3,7 +3,8 @@
 import { useSignal } from '@preact/signals'
 import type { GetDeviceWireResponse } from '../clients/ts/benchd.ts'
 import { bench } from './store.tsx'
-import { clockTime, valuesText } from './words.ts'
+import { valuesText } from './values_text.ts'
+import { clockTime } from './words.ts'
 
 /** The wire log before the fault, fetched on request. */
 export function LastWords({ device_id }: { device_id: string }) {
