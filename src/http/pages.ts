@@ -33,6 +33,7 @@ const files: Record<string, [file: string, type: string]> = {
   '/rehearsal.js': ['../../web/rehearsal.js', javascript],
   '/more.js': ['../../web/more.js', javascript],
   '/event_words.js': ['../../web/event_words.js', javascript],
+  '/device.css': ['../../web/device.css', css],
   '/device.js': ['../../web/device.js', javascript],
   '/deck.js': ['../../web/deck.js', javascript],
   '/thread_colours.js': ['../../web/thread_colours.js', javascript],
