@@ -26,7 +26,7 @@ export type ThreadPlan = {
   template: ThreadTemplate
   /** The template of its labware. */
   labware: string
-  /** Where the labware is at first. `slots` has all slots of a storage where the workflow does not say in which one it is. */
+  /** The place of the labware at first. `slots` has all slots of a storage where the workflow does not say in which one it is. */
   start: { position: string; slots?: readonly string[]; mode: ThreadTemplate['start']['mode'] }
   /** The journey ends at any of these positions. */
   end: { positions: readonly string[]; mode: ThreadTemplate['end']['mode'] }
