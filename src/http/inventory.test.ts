@@ -150,3 +150,27 @@ test('a transfer that is cut off leaves the labware at either end, until somebod
   await granted('PUT', `/api/labware/${(stored[0] as unknown as { labware_id: string }).labware_id}/location`, { position: 'door' })
   t.match(await inventory(), { stored: [], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
 })
+
+const orderOf = (barcode: string) => {
+  return { workflow: 'shake-stored', run_mode: 'LIVE', groups: [{ group_id: 'a', members: { plate: { barcode } } }] }
+}
+
+test('a run that waits for the transfer station gets it after the transfer of a person, and not in the moment of its end', async (t) => {
+  const { tested, granted, load, inventory, correct, ask, bench, clock } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1'), plate(5, 'P-2')])
+  await granted('PUT', '/api/workflows/shake-stored', workflow)
+  const retrieving = ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 2 } })
+  for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+  const { execution_id } = await granted('POST', '/api/submissions', orderOf('P-2'))
+  t.match(await retrieving, { status: 200, body: { success: true } })
+  t.match(await inventory(), { stored: [{ slot: 5 }], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
+  t.match(await ask('POST', '/api/devices/incubator-1/store', { json: { slot: 3 } }), { status: 200 })
+  await granted('POST', `/api/executions/${execution_id}/resume`)
+  const { status } = await until(tested, `/api/executions/${execution_id}`, ({ status }) => status === 'COMPLETED')
+  t.equal(status, 'COMPLETED')
+  t.match((await inventory()).stored, [
+    { slot: 1, barcode: 'P-2' },
+    { slot: 3, barcode: 'P-1' },
+  ])
+})

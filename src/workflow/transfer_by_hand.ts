@@ -138,14 +138,17 @@ function end({ labware, from, to, isNew }: Move, how: TransferEnd, environment: 
   const { labware_id } = labware
   // A person may have said meanwhile where it is.
   if (how === 'cut off' || environment.labware.get(labware_id)?.placing !== to) return
-  scheduler.forget(labware_id)
+  // Nobody who waits for the position gets it before the labware stands there.
+  scheduler.together(() => {
+    scheduler.forget(labware_id)
+    if (how === 'done') scheduler.put(labware_id, to, null)
+  })
   if (how === 'refused' && isNew) {
     scheduler.remove(labware_id)
     environment.labware.delete(labware_id)
     return
   }
   const position = how === 'done' ? to : from
-  if (how === 'done') scheduler.put(labware_id, to, null)
   const stored = how === 'done' ? storedIn(position, labware, now) : {}
   environment.labware.set(labware_id, { ...labware, held_by: null, placing: undefined, ...stored })
 }
