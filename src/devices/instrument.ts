@@ -183,12 +183,18 @@ export class Instrument {
   async #transfer(operation: 'store' | 'retrieve', params: Record<string, unknown>, asking: Asking): Promise<PerformResult> {
     const { device_id } = this
     const { slot, ended } = await this.#around.beginTransfer!({ device_id, operation, slot: params.slot as number | undefined })
+    let hasBegun = false
+    const begun = (record: OperationRecord) => {
+      hasBegun = true
+      asking.begun?.(record)
+    }
     try {
-      const result = await this.#perform(operation, { ...params, slot }, asking)
+      const result = await this.#perform(operation, { ...params, slot }, { ...asking, begun })
       await ended(result.success ? 'done' : 'cut off')
       return result
     } catch (error) {
-      await ended(isRefusal(error) ? 'refused' : 'cut off')
+      // A device that is stopped, has a fault or is not connected refuses before anything moves.
+      await ended(hasBegun && !isRefusal(error) ? 'cut off' : 'refused')
       throw error
     }
   }

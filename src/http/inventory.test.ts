@@ -174,3 +174,64 @@ test('a run that waits for the transfer station gets it after the transfer of a 
     { slot: 3, barcode: 'P-1' },
   ])
 })
+
+test('a storage that refuses has moved nothing, and nobody has to look', async (t) => {
+  const { granted, load, inventory, correct, ask } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1')])
+  await granted('POST', '/api/devices/incubator-1/stop')
+  const transfers = { retrieve: { slot: 2 }, store: { slot: 3 } }
+  for (const [operation, json] of Object.entries(transfers))
+    isRefusal(t, await ask('POST', `/api/devices/incubator-1/${operation}`, { json }), 409)
+  t.match(await inventory(), { stored: [{ slot: 2, place: 'at incubator/slot-2' }], stations: [{ labware: null }] })
+  t.equal((await inventory()).stored.length, 1)
+  t.same((await granted('GET', '/api/incidents')).incidents, [])
+})
+
+test('while a storage moves labware for a person, nobody says that the labware is elsewhere', async (t) => {
+  const { granted, load, inventory, correct, ask, bench, clock } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1')])
+  const [{ labware_id }] = (await inventory()).stored as unknown as [{ labware_id: string }]
+  const retrieving = ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 2 } })
+  for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+  const moves = { status: 409, body: { detail: /incubator-1 moves P-1 just now; wait, or stop incubator-1/ } }
+  // The clock goes on with each request, and the transfer would end.
+  const replies = [[{ slot: 2, labware: null }], [plate(4, 'P-1')]].map((slots) => correct(slots))
+  replies.push(ask('PUT', `/api/labware/${labware_id}/location`, { json: { position: 'incubator/slot-5' } }))
+  for (const reply of await Promise.all(replies)) t.match(reply, moves)
+  t.match(await retrieving, { status: 200 })
+  t.match(await inventory(), { stored: [], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
+})
+
+test('labware out of a slot of which nobody knew anything stands at the station as unknown labware', async (t) => {
+  const { load, inventory, correct, ask } = await setup(t)
+  await load()
+  t.match(await ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 4 } }), { status: 200 })
+  t.match(await inventory(), { stored: [], stations: [{ labware: { name: 'unknown', place: 'at door' } }] })
+  t.match(await ask('POST', '/api/devices/incubator-1/store', { json: { slot: 1 } }), { status: 200 })
+  t.match(await inventory(), { stored: [{ slot: 1, name: 'unknown' }], stations: [{ labware: null }] })
+  await correct([{ slot: 1, labware: null }])
+})
+
+test('a transfer that ends on a topology that was loaded anew is noted there', async (t) => {
+  const { granted, load, inventory, correct, ask, bench, clock } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1'), plate(3, 'P-2')])
+  const begin = async (operation: string, slot: number) => {
+    const reply = ask('POST', `/api/devices/incubator-1/${operation}`, { json: { slot } })
+    for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+    return { reply }
+  }
+  const { runs } = bench
+  const { reply } = await begin('retrieve', 2)
+  runs.runtime.unload()
+  runs.runtime.load('stored')
+  t.match(await reply, { status: 200 })
+  t.match(await inventory(), { stored: [{ slot: 3 }], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
+  const { reply: unseen } = await begin('store', 5)
+  runs.runtime.unload()
+  t.match(await unseen, { status: 200 })
+  const { incidents } = (await granted('GET', '/api/incidents')) as { incidents: { message: string }[] }
+  t.match(incidents, [{ message: /the transfer of P-1 .*at door or held by incubator-1 or at incubator\/slot-5/ }])
+})

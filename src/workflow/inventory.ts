@@ -153,9 +153,9 @@ function mustBeAtRest(environment: RunEnvironment, position: string, { slot, lab
   const holder = labware_id === null ? null : scheduler.whose(labware_id)
   if (holder !== null) throw refused(`thread ${holder} has ${labware.get(labware_id!)?.name} there`)
   if (reserved_for !== null && !labware.has(reserved_for)) throw refused(`it is reserved for thread ${reserved_for}`)
-  const moved = [...labware.values()].find(
-    (one) => wanted?.barcode && one.barcode === wanted.barcode && scheduler.whose(one.labware_id) !== null,
-  )
+  const named = [...labware.values()].filter(({ barcode }) => wanted?.barcode && barcode === wanted.barcode)
+  for (const id of [labware_id, reserved_for, ...named.map((one) => one.labware_id)]) labware.mustNotBeInTransfer(id ?? '')
+  const moved = named.find((one) => scheduler.whose(one.labware_id) !== null)
   if (moved) throw refused(`thread ${scheduler.whose(moved.labware_id)} has the labware with the barcode ${moved.barcode}`)
 }
 
