@@ -189,7 +189,7 @@ test('a storage that refuses has moved nothing, and nobody has to look', async (
 })
 
 test('while a storage moves labware for a person, nobody says that the labware is elsewhere', async (t) => {
-  const { granted, load, inventory, correct, ask, bench, clock } = await setup(t)
+  const { load, inventory, correct, ask, bench, clock } = await setup(t)
   await load()
   await correct([plate(2, 'P-1')])
   const [{ labware_id }] = (await inventory()).stored as unknown as [{ labware_id: string }]
@@ -234,4 +234,17 @@ test('a transfer that ends on a topology that was loaded anew is noted there', a
   t.match(await unseen, { status: 200 })
   const { incidents } = (await granted('GET', '/api/incidents')) as { incidents: { message: string }[] }
   t.match(incidents, [{ message: /the transfer of P-1 .*at door or held by incubator-1 or at incubator\/slot-5/ }])
+})
+
+test('a group without a barcode gets no labware that another group names', async (t) => {
+  const { tested, granted, load, correct } = await setup(t)
+  await load()
+  await correct([plate(1, 'P-1'), plate(2, 'P-2')])
+  await granted('PUT', '/api/workflows/shake-stored', workflow)
+  const groups = [{ group_id: 'a' }, { group_id: 'b', members: { plate: { barcode: 'P-1' } } }]
+  const { execution_id } = await granted('POST', '/api/submissions', { workflow: 'shake-stored', run_mode: 'LIVE', groups })
+  const { threads } = (await until(tested, `/api/executions/${execution_id}`, ({ status }) => status === 'COMPLETED')) as {
+    threads: { group_id: string; barcode: string }[]
+  }
+  t.same(Object.fromEntries(threads.map(({ group_id, barcode }) => [group_id, barcode])), { a: 'P-2', b: 'P-1' })
 })

@@ -139,7 +139,7 @@ function begun({ labware, from, to }: Move, device_id: string, environment: RunE
 }
 
 /** Notes where the labware is now. Returns false if nobody can say that. */
-function end({ labware, from, to, isNew }: Move, how: TransferEnd, environment: RunEnvironment, now: () => number): boolean {
+function end({ labware, to, isNew }: Move, how: TransferEnd, environment: RunEnvironment, now: () => number): boolean {
   const { scheduler } = environment
   const { labware_id } = labware
   environment.labware.inTransfer.delete(labware_id)
