@@ -11,7 +11,7 @@ import { until } from '../testing/http_runs.ts'
 
 const slot = {
   type: 'object',
-  properties: { slot: { type: 'integer', minimum: 1, maximum: 6 } },
+  properties: { slot: { type: 'integer', minimum: 1, maximum: 20 } },
   required: ['slot'],
   additionalProperties: false,
 }
@@ -69,7 +69,7 @@ async function setup(t: Test, folder?: string) {
   }
   const inventory = async () => (await granted('GET', '/api/devices/incubator-1/inventory')) as Inventory
   const correct = (slots: object[]) => bench.ask('PUT', '/api/devices/incubator-1/inventory', { json: { slots } })
-  return { ...bench, tested: bench, granted, load, inventory, correct }
+  return { ...bench, tested: bench, granted, load, inventory, correct, topologies }
 }
 
 const plate = (slot: number, barcode: string) => ({ slot, labware: { barcode, type: '96-well' } })
@@ -247,4 +247,33 @@ test('a group without a barcode gets no labware that another group names', async
     threads: { group_id: string; barcode: string }[]
   }
   t.same(Object.fromEntries(threads.map(({ group_id, barcode }) => [group_id, barcode])), { a: 'P-2', b: 'P-1' })
+})
+
+test('a storage with fewer slots reports its labware in one sentence, and keeps free where other labware may be', async (t) => {
+  const { granted, load, inventory, correct, ask, bench, clock, topologies } = await setup(t)
+  const { positions, ...rest } = topology
+  const haveSlots = async (slots: number) => {
+    writeFileSync(join(topologies, 'stored.json'), JSON.stringify({ ...rest, positions: { ...positions, incubator: { slots } } }))
+    await granted('POST', '/api/system/reload')
+  }
+  await haveSlots(20)
+  await load()
+  await correct(Array.from({ length: 20 }, (_, i) => plate(i + 1, `P-${i + 1}`)))
+  const retrieving = ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 6 } })
+  for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+  await granted('POST', '/api/devices/incubator-1/stop')
+  await retrieving
+  await granted('POST', '/api/topology/unload')
+  await haveSlots(1)
+  await granted('POST', '/api/topology/load', { name: 'stored' })
+  t.match(await inventory(), { slots: 1, stored: [{ slot: 1, name: 'P-1' }] })
+  const { incidents } = (await granted('GET', '/api/incidents')) as { incidents: { category: string; message: string }[] }
+  const lost = incidents.filter(({ category }) => category === 'DECK_RECONCILE_CONFLICT')
+  t.match(lost, [{ message: /^P-2 stood at incubator\/slot-2, .*; and 14 more; say where it is$/ }])
+  t.equal(lost.length, 1)
+  await granted('POST', '/api/devices/incubator-1/initialize')
+  t.match(await ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 1 } }), {
+    status: 409,
+    body: { detail: /P-6 may be at door; say first where it is/ },
+  })
 })
