@@ -2,7 +2,7 @@
 
 import type { Signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { MorePart } from './parts.tsx'
+import { MorePart } from './more_part.tsx'
 import { fieldFor, type ScanField, Wedge } from './wedge.ts'
 
 type FieldProps = {

@@ -29,8 +29,7 @@ function kept<Props extends object>(draw: (props: Props) => ComponentChild) {
 export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps) {
   const { device, labware, thread, step } = state.value
   const arms = topology.transporters.map((one) => armOf(one, topology, { device, labware, thread, step }))
-  // A person without a task may be anywhere.
-  const reaching = arms.filter(({ isPerson, target }) => !isPerson || target !== undefined)
+  const reaching = arms.filter(isSomewhere)
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
   const single = singleFrames(topology, layout)
   const standing = standingOn(topology, holders).map(([its, name]) => ({ its, at: middleOf(layout.places.get(name)!) }))
@@ -45,11 +44,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
       role="group"
       aria-label={`Deck of topology ${topology.name}`}
     >
-      <defs>
-        <pattern id="hatch" width={8} height={8} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-          <path d="M0 0V8" />
-        </pattern>
-      </defs>
+      <Hatch />
       <Grid layout={layout} />
       {reaching.map((arm) => (
         <Line key={arm.device_id} base={layout.bases.get(arm.device_id)!} {...handOf(arm, layout)} pace={paceOf(device[arm.device_id])} />
@@ -110,6 +105,21 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
       <ScaleBar layout={layout} />
     </svg>
   )
+}
+
+function Hatch() {
+  return (
+    <defs>
+      <pattern id="hatch" width={8} height={8} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <path d="M0 0V8" />
+      </pattern>
+    </defs>
+  )
+}
+
+/** Whether it is known where somebody or something reaches. A person without a task may be anywhere. */
+function isSomewhere({ isPerson, target }: Arm): boolean {
+  return !isPerson || target !== undefined
 }
 
 /** The frames of devices with one place, where a touch of the frame means the place. */

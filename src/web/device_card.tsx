@@ -5,6 +5,7 @@ import type { Capabilities, DeviceInfo } from '../clients/ts/benchd.ts'
 import { mostUsedFirst, remedyIn, takesNull, titled } from './forms.ts'
 import { KindIcon } from './kind_icon.tsx'
 import { LaterScreen, more } from './later.tsx'
+import { MorePart } from './more_part.tsx'
 import { isSafe, needsInitializing, screenOf } from './needs.ts'
 import {
   asked,
@@ -19,7 +20,7 @@ import {
   usageOf,
   whyNot,
 } from './operations.tsx'
-import { Act, MorePart } from './parts.tsx'
+import { Act } from './parts.tsx'
 import { Readings, secondsTo } from './sparkline.tsx'
 import { filledWords } from './storage.ts'
 import { ask, ends, isAllSimulated, isSilent, now, state, storageOf, ticks } from './store.tsx'

@@ -3,13 +3,14 @@
 import { type Signal, signal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { Empty, loadedMore } from './parts.tsx'
+import { loadedMore } from './more_part.tsx'
+import { Empty } from './parts.tsx'
 
 /** A file of screens; `failed` where it could not be fetched. */
 export type Later<Module> = { readonly loaded: Signal<Module | 'failed' | undefined>; fetch(): void }
 
-/** `loaded` holds the file once it is fetched. */
-export function later<Module>(load: () => Promise<Module>, loaded: Later<Module>['loaded'] = signal(undefined)): Later<Module> {
+export function later<Module>(load: () => Promise<Module>): Later<Module> {
+  const loaded: Later<Module>['loaded'] = signal(undefined)
   let isAsked = false
   const fetch = () => {
     if (isAsked) return
@@ -47,7 +48,11 @@ function appended(href: string): Promise<unknown> {
 }
 
 /** The screens that are fetched together after the first paint. */
-export const more = later(() => import('./screens/more.tsx'), loadedMore)
+export const more = later(async () => {
+  const screens = await import('./screens/more.tsx')
+  loadedMore.value = screens
+  return screens
+})
 
 type LaterProps<Module> = { of: Later<Module>; show: (screens: Module) => ComponentChild }
 

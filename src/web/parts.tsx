@@ -1,7 +1,7 @@
 // Parts that several screens use.
 
-import { type Signal, signal, useSignal } from '@preact/signals'
-import type { ComponentChildren, VNode } from 'preact'
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Operations } from '../clients/ts/api.ts'
 import { BarcodeField } from './barcode_field.tsx'
@@ -347,15 +347,4 @@ export function ShowAll({ of, rest }: { of: Signal<boolean>; rest: number }) {
       Show {rest} more
     </button>
   )
-}
-
-type More = typeof import('./screens/more.tsx')
-
-/** The file of the other screens, once it is fetched. Only `later.tsx` imports it. */
-export const loadedMore: Signal<More | 'failed' | undefined> = signal(undefined)
-
-/** Shows a part that is in the file of the other screens; nothing until it is there. */
-export function MorePart({ show }: { show: (parts: More) => VNode }) {
-  const { value } = loadedMore
-  return value === undefined || value === 'failed' ? null : show(value)
 }
