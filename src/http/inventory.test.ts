@@ -100,6 +100,10 @@ test('a run takes the plate with its barcode out of its slot, and stores it agai
   ])
   const missing = { ...order, groups: [{ group_id: 'a', members: { plate: { barcode: 'P-3' } } }] }
   t.match((await tested.ask('POST', '/api/submissions', { json: missing })).body, { detail: /no labware with the barcode P-3/ })
+  const three = { ...order, groups: ['a', 'b', 'c'].map((group_id) => ({ group_id, members: {} })) }
+  t.match((await tested.ask('POST', '/api/submissions', { json: three })).body, {
+    detail: /which has 2 labware of the type 96-well for 3 threads/,
+  })
 })
 
 test('a person retrieves and stores, and the inventory follows; what stands in the way is named', async (t) => {

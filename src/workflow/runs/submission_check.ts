@@ -65,10 +65,15 @@ export function openRunFor(
 
 /** Throws `conflict` if labware that no thread moves stands where the first threads of the run begin. */
 export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionRequest, environment: RunEnvironment): void {
+  const counts = new Map<string, number>()
   for (const name of workflow.document.start) {
     const plan = workflow.threads.get(name)!
-    for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }])
-      startMustBeFree(environment, workflow, plan, members[name])
+    const kind = `${plan.start.position} ${workflow.document.labware[plan.labware]?.type}`
+    for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }]) {
+      const count = (counts.get(kind) ?? 0) + 1
+      counts.set(kind, count)
+      startMustBeFree(environment, workflow, plan, { acquired: members[name], count })
+    }
   }
 }
 

@@ -200,25 +200,22 @@ function whyNotThat({ barcode }: Labware, wanted: string | null): string | undef
   return barcode === null ? `whose barcode nobody has read (${wanted} is wanted)` : `whose barcode is ${barcode}, and ${wanted} is wanted`
 }
 
-/** Throws `conflict` if a thread cannot begin where its submission or its plan says. */
-export function startMustBeFree(
-  environment: RunEnvironment,
-  workflow: Workflow,
-  plan: ThreadPlan,
-  acquired: Acquisition | undefined,
-): void {
+/** `count` is how many threads of the submission have begun at the same place with such labware, with this one. */
+type Beginning = { acquired: Acquisition | undefined; count: number }
+
+/** Throws `conflict` if a thread cannot begin where its submission or its plan says. In LIVE, labware that begins in a storage has to be in its inventory. */
+export function startMustBeFree(environment: RunEnvironment, workflow: Workflow, plan: ThreadPlan, { acquired, count }: Beginning): void {
   const barcode = barcodeOf(acquired)
   if (!isAnySlot(plan, acquired)) {
     mustBeFree(environment, positionOf(plan, acquired), workflow, plan, barcode)
     return
   }
-  const { stored, free } = slotsFor(plan, { environment, workflow, barcode })
+  const { stored } = slotsFor(plan, { environment, workflow, barcode })
   const { at } = plan.template.start
-  if (stored.length > 0 || (barcode === null && free.length > 0) || environment.mode !== 'LIVE') return
+  if (stored.length >= (barcode === null ? count : 1) || environment.mode !== 'LIVE') return
+  const type = workflow.document.labware[plan.labware]?.type
   const which =
-    barcode === null
-      ? `no labware of the type ${workflow.document.labware[plan.labware]?.type}, and no free slot`
-      : `no labware with the barcode ${barcode}`
+    barcode === null ? `${stored.length} labware of the type ${type} for ${count} threads` : `no labware with the barcode ${barcode}`
   throw new LabError(
     'conflict',
     `${plan.name} is to begin in ${at}, which has ${which}; look at its inventory, and correct it where it is wrong`,
