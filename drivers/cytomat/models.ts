@@ -30,7 +30,7 @@ export const settings = v.pipe(
     model: v.optional(described(v.picklist(Object.keys(models) as ModelName[]), 'Model of the instrument'), 'Cytomat 6000'),
     racks: v.optional(racksOf(Slots), [{ slots: 21 }, { slots: 21 }]),
     measures: v.optional(
-      described(v.array(v.picklist(measured)), 'What the instrument measures in its chamber; empty for a model without a climate'),
+      described(v.array(v.picklist(measured)), 'Values that the instrument measures in its chamber; empty for a model without a climate'),
       ['temperature', 'humidity', 'co2'],
     ),
     min_temperature: v.optional(described(Degrees, 'Lowest climate that may be set', '°C'), 10),

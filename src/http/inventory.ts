@@ -33,7 +33,7 @@ export const inventoryRoutes: Route<Rooms>[] = [
     summary: 'Say what is in slots of a storage',
     description: `Slots that are not named stay as they are, and nothing moves. It is on the disk when this answers. A conflict for a slot whose labware a run moves, too. ${conflicts}`,
     scope: 'operate',
-    body: v.strictObject({ slots: described(v.pipe(v.array(SlotContent), v.minLength(1), v.maxLength(1000)), 'What is in them') }),
+    body: v.strictObject({ slots: described(v.pipe(v.array(SlotContent), v.minLength(1), v.maxLength(1000)), 'The slots, with their contents') }),
     success: { description: 'Taken at your word', schema: OperationResult },
     errors: [400, 404, 409, 503],
     async handle({ rooms, param, body }) {
