@@ -10,12 +10,14 @@ const runnable = ['sh', 'python', 'ts']
 /** Other words for the same languages: a block with such a word would be passed over. */
 const otherNames = ['bash', 'shell', 'console', 'py', 'typescript', 'js', 'javascript']
 
+const pages = new Set(['README.md', 'STORAGES.md'])
+
 /** Returns the paths of all guides below a folder. */
 export function guidesIn(top: string, folder = ''): string[] {
   return readdirSync(join(top, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) return /^(node_modules|dist|\..*)$/.test(entry.name) ? [] : guidesIn(top, path)
-    return entry.name === 'README.md' ? [path] : []
+    return pages.has(entry.name) ? [path] : []
   })
 }
 

@@ -114,6 +114,7 @@ export const scenes: Record<string, Scene> = {
       'benchd devices perform reader-1': 'it wants a bridge: drivers/README.md is typed with one',
       'sudo benchd devices add': instrument,
       'sudo benchd devices set': instrument,
+      'benchd inventory put incubator-1': 'it wants a storage: src/workflow/STORAGES.md is typed with one',
       'benchd runs simulate smc_assay': 'it wants the demo of the assay: src/examples/smc_assay.test.ts',
       'benchd runs recover 53a6': 'it wants a second shaker: src/http/retry_on.test.ts',
       'benchd runs fault': 'it wants a rehearsal that is under way: src/http/rehearsals.test.ts',
@@ -179,6 +180,15 @@ export const scenes: Record<string, Scene> = {
       },
     },
     elsewhere: { 'import { workflow }': 'src/workflow/guide.test.ts' },
+  },
+  'src/workflow/STORAGES.md': {
+    async begin({ shell }) {
+      await shell.type(
+        'benchd demo --bench incubator --time-scale 1000 --port 0 --data-dir stored >incubator 2>&1 & until grep -q BENCHD_API_KEY= incubator; do :; done',
+      )
+      await shell.type('eval "$(grep -om1 "export BENCHD_URL=.*" incubator)"; benchd devices init incubator-1')
+    },
+    elsewhere: { 'npx benchd demo --bench incubator': 'the scene of this guide begins with it' },
   },
   'systemd/README.md': {
     async begin({ demo, shell, swap }) {

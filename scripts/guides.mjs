@@ -14,6 +14,7 @@ const guides = {
   care: ['systemd/README.md', 'Install and care'],
   settings: ['systemd/settings.md', 'Settings'],
   workflows: ['src/workflow/README.md', 'Workflows'],
+  storages: ['src/workflow/STORAGES.md', 'Storages'],
   records: ['src/workflow/records/README.md', 'Show what was done'],
   commands: ['src/cli/README.md', 'Commands'],
   api: ['src/http/README.md', 'The API'],

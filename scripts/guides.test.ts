@@ -14,6 +14,7 @@ const guides = [
   'systemd/README.md',
   'drivers/README.md',
   'src/clients/python/PYLABROBOT.md',
+  'src/workflow/STORAGES.md',
   'scripts/bench/README.md',
   'scripts/guest/README.md',
 ].concat(['', 'cli/', 'clients/', 'fleet/', 'http/', 'workflow/', 'workflow/records/'].map((room) => `src/${room}README.md`))

@@ -16,7 +16,7 @@ const pages = ['', 'src', 'drivers', 'scripts', 'systemd']
   .flatMap((folder) =>
     readdirSync(top + folder, { recursive: folder !== '', encoding: 'utf8' }).map((path) => (folder ? `${folder}/${path}` : path)),
   )
-  .filter((path) => /(?:README|CHANGELOG|settings)\.md$/.test(path))
+  .filter((path) => /(?:README|STORAGES|CHANGELOG|settings)\.md$/.test(path))
 
 test('no paragraph, item or cell of a guide begins with a word whose meaning the reader has to look for', (t) => {
   t.ok(pages.length > 25, `${pages.length} pages`)
@@ -59,7 +59,7 @@ test('the summary of each command begins with a verb, and each option says in on
     t.notMatch(words, vagueInHelp, name)
     t.match(words, /^[A-Z][\w-]+/, `${name}: ${words}`)
   }
-  t.same(new Set(summaries.map(([, words]) => words.split(/[ ;]/)[0]!).filter((word) => !verbs.has(word))), new Set())
+  t.same(new Set(summaries.map(([, words]) => words.split(/[ ;,]/)[0]!).filter((word) => !verbs.has(word))), new Set())
   for (const sentence of [
     'Accept that the program behind a device describes itself otherwise than it did',
     'Install another version of benchd from a package file; what does not become healthy is undone',
@@ -71,7 +71,7 @@ test('the summary of each command begins with a verb, and each option says in on
 })
 
 const verbs = new Set(
-  'Abort Accept Acknowledge Add Approve Attach Change Check Clear Close Compare Confirm Continue Create Decide Delete Download Emit End Explain Export Get Give Halt Import Initialize Insert Install Let List Load Lock Make Mark Move Open Pack Pause Peel Perform Print Release Reload Remove Replace Replay Request Reserve Restore Resume Revoke Run Save Seal Send Set Shake Show Simulate Skip Start Stop Unload Unlock Update Upload Verify Write'.split(
+  'Abort Accept Acknowledge Add Approve Attach Bring Change Check Clear Close Compare Confirm Continue Create Decide Delete Download Emit End Explain Export Get Give Halt Import Initialize Insert Install Let List Load Lock Make Mark Move Open Pack Pause Peel Perform Print Read Release Reload Remove Replace Replay Request Reserve Restore Resume Revoke Run Save Seal Send Set Shake Show Simulate Skip Start Stop Take Tare Unload Unlock Update Upload Verify Weigh Write'.split(
     ' ',
   ),
 )

@@ -25,7 +25,7 @@ for (const [from, to] of [
   ['icon.svg', 'icon.svg'],
 ])
   copyFileSync(join(top, 'src/web', from), join(web, to))
-for (const file of ['style.css', 'page.css', 'run.css', 'deck.css']) {
+for (const file of ['style.css', 'page.css', 'device.css', 'run.css', 'deck.css']) {
   const style = readFileSync(join(top, 'src/web', file), 'utf8')
   writeFileSync(join(web, file), withoutSpace(style))
 }

@@ -29,10 +29,11 @@ export const settings = v.pipe(
   v.strictObject({
     model: v.optional(described(v.picklist(Object.keys(models) as ModelName[]), 'Model of the instrument'), 'Cytomat 6000'),
     racks: v.optional(racksOf(Slots), [{ slots: 21 }, { slots: 21 }]),
-    measures: v.optional(
-      described(v.array(v.picklist(measured)), 'Values that the instrument measures in its chamber; empty for a model without a climate'),
-      ['temperature', 'humidity', 'co2'],
-    ),
+    measures: v.optional(described(v.array(v.picklist(measured)), 'Measurements in the chamber; empty for a model without a climate'), [
+      'temperature',
+      'humidity',
+      'co2',
+    ]),
     min_temperature: v.optional(described(Degrees, 'Lowest climate that may be set', '°C'), 10),
     max_temperature: v.optional(described(Degrees, 'Highest climate that may be set', '°C'), 50),
     min_speed: v.optional(described(Rpm, 'Slowest speed of the shakers', 'rpm'), 100),

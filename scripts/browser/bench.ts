@@ -1,6 +1,6 @@
 // A real service on the demo's bench, a real Chromium, and a list of checks to be run in it.
 
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 import { checkConfig, readConfig } from '../../src/config.ts'
 import { prepareDemo } from '../../src/examples/demo.ts'
@@ -210,21 +210,35 @@ type More = {
   fleet?: object
   time_scale?: number
   cameras?: readonly object[]
+  /** Topologies besides those of the demo. */
+  topologies?: readonly { name: string }[]
   /** Whether the bench has a configuration file, in its data folder. */
   has_file?: boolean
 }
 type Starting = More & { folder: string; port: number; safe: boolean }
 
-async function startBench({ folder, port, safe, hands, devices = [], has_file, ...more }: Starting): Promise<Service> {
+async function startBench({
+  folder,
+  port,
+  safe,
+  hands,
+  devices = [],
+  has_file,
+  topologies: own = [],
+  ...more
+}: Starting): Promise<Service> {
+  const topologies = `${folder}/topologies`
+  mkdirSync(topologies, { recursive: true })
+  for (const one of own) writeFileSync(`${topologies}/${one.name}.json`, JSON.stringify(one))
   const listen = { host: '127.0.0.1', port }
   const withPerson = handsBench.devices.map((one) => (one.driver === 'person' ? { ...one, settings: hands } : one))
   const all = { ...demoBench, devices: [...(hands ? withPerson : demoBench.devices), ...devices], time_scale: 50, listen, ...more }
-  if (!has_file) return startService(await checkConfig(all, 'the bench'), { data_dir: folder, log: silent, safe })
+  if (!has_file) return startService(await checkConfig(all, 'the bench'), { data_dir: folder, topologies, log: silent, safe })
   const path = `${folder}/config.json`
   if (!existsSync(path))
     writeFileSync(path, `// The bench of the scene.\n${JSON.stringify({ ...all, listen: { ...listen, port: 0 } }, null, 2)}\n`)
   const source = { path, read: () => readConfig(path) }
-  return startService(await readConfig(path), { data_dir: folder, log: silent, safe, source })
+  return startService(await readConfig(path), { data_dir: folder, topologies, log: silent, safe, source })
 }
 
 async function open(

@@ -20,6 +20,7 @@ import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
 import { setupChecks } from './setup_scenes.ts'
 import { stopChecks } from './stop_scenes.ts'
+import { storageChecks } from './storage_scenes.ts'
 import { teachChecks } from './teach_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
 
@@ -33,6 +34,7 @@ const checks: Record<string, Check> = {
   ...cardChecks,
   ...deviceChecks,
   ...deckChecks,
+  ...storageChecks,
   ...serviceChecks,
   ...setupChecks,
   ...troubleChecks,

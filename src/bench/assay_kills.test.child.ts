@@ -97,7 +97,7 @@ await runs.close()
 await hub.close()
 readings.close()
 await registry.close()
-say({ over: execution.execution_id, slots: slotsOf(execution), threads: threadsOf(execution) })
+say({ over: execution.execution_id, slots: backlogsOf(execution), threads: threadsOf(execution) })
 
 /** Writes synchronously, because the reader may kill this process at once. */
 function say(said: Said): void {
@@ -215,8 +215,8 @@ function actionOf(thread: LabwareThread, action_name: string): string {
   return `${nameOf(thread)}: ${thread.method?.plan.name}/${action_name}`
 }
 
-function slotsOf({ slots }: Execution): object[] {
-  return slots.list().map(({ labware, group_id, queue, pending, contributions, is_closed, is_orphaned }) => {
+function backlogsOf({ backlogs }: Execution): object[] {
+  return backlogs.list().map(({ labware, group_id, queue, pending, contributions, is_closed, is_orphaned }) => {
     return { labware, group_id, queue: queue.length, pending: pending.length, contributions, is_closed, is_orphaned }
   })
 }

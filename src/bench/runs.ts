@@ -10,6 +10,7 @@ import type { Hub } from '../events/hub.ts'
 import type { Incident } from '../events/incidents.ts'
 import { sweepRunFolders } from '../events/run_folders.ts'
 import { handsTopology, shakeAndSeal } from '../examples/hands.ts'
+import { incubatorTopology, shortRests, twoDayAssay } from '../examples/incubator.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
@@ -81,9 +82,10 @@ export type RunRooms = {
   report: Report
 }
 
-const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay, handsTopology, shakeAndSeal].map(
-  (input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }),
-)
+const shipped = [
+  ...[demoTopology, sealAndSpin, smcTopology, smcAssay],
+  ...[handsTopology, shakeAndSeal, incubatorTopology, twoDayAssay, shortRests],
+].map((input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }))
 
 /** The share of the runs in the five seconds that a service has to end. */
 const unwinding_ms = 2500

@@ -29,11 +29,12 @@ const inventoryShow = shows({
 
 const inventoryPut = tells({
   name: 'inventory put',
-  summary: 'Say what is in a slot of a storage: labware with a barcode, labware without one, or nothing with --empty. Nothing moves',
+  summary:
+    'Update a slot in the inventory of a storage: labware with a barcode, labware without one, or nothing with --empty. Nothing moves',
   operands: ['ID', 'SLOT', '[BARCODE]'],
   options: {
     type: { type: 'string', value: 'TYPE', help: 'Type of the labware, as workflows name it: 96-well' },
-    empty: { type: 'boolean', help: 'Say that the slot is empty' },
+    empty: { type: 'boolean', help: 'Mark the slot as empty' },
   },
   example: 'benchd inventory put incubator-1 12 P-0042 --type 96-well',
   tell({ options, operands: [id, slot = '', barcode] }) {

@@ -60,7 +60,7 @@ const demo = command({
     bench: {
       type: 'string',
       value: 'NAME',
-      help: 'Bench to simulate: small with four instruments (default), hands with a person who carries instead of an arm, or assay with all devices of the workflow smc_assay',
+      help: 'Bench to simulate: small with four instruments (default), hands with a person who carries instead of an arm, incubator with a storage and a scanner, or assay with all devices of the workflow smc_assay',
     },
   },
   no_json: 'its output is for people; ask it with benchd status --json',

@@ -179,10 +179,11 @@ export class Instrument {
     this.#mustBeDriven(name)
     this.#limits.check(params, this.abilities.own.has(name))
     this.abilities.mustTake(name, params)
-    const perform = (its: Record<string, unknown>) => this.#perform(name, its, asking)
     const { beginTransfer } = this.#around
     const order = asking.by && beginTransfer && transferOf(this.device_id, name, params)
-    return order ? transfer(order, { params, begin: beginTransfer, perform }) : perform(params)
+    if (!order) return this.#perform(name, params, asking)
+    const perform = (its: Record<string, unknown>, begun: Asking['begun']) => this.#perform(name, its, { ...asking, begun })
+    return transfer(order, { params, begun: asking.begun, begin: beginTransfer, perform })
   }
 
   async #perform(name: string, params: Record<string, unknown>, asking: Asking): Promise<PerformResult> {

@@ -201,7 +201,7 @@ export class OperationRun {
       const message = `${this.record.device_id}: ended after ${this.#endedAfter} s of ${this.#task.asked_s} s`
       return { success: true, message }
     }
-    const done = this.done ?? this.#task.done(this.record.params)
+    const done = this.done ?? this.#task.done(this.record.params, this.data)
     return { success: true, message: `${this.record.device_id}: ${this.endedEarly ? `${done}; ${this.#why}` : done}` }
   }
 

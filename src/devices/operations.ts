@@ -33,7 +33,7 @@ const Slot = described(Whole(1, 10_000), 'Slot of the storage, from 1')
  *
  * `typical_seconds` and `margin_seconds` are added to the requested time, which is `duration`, or what `asked_seconds` computes: the first is the time that the operation
  * usually takes besides; after the second the service gives up, halts the device and latches a fault.
- * `done` is the message of a good end. `leaves_on` returns what would continue if this process ended: the motion for
+ * `done` is the message of a good end, which has the values of `returns` in words. `leaves_on` returns what would continue if this process ended: the motion for
  * its duration, unless the instrument times it; or the heat of the device or of its lid until it is switched off or the device is halted. `heats_to` returns
  * the set point of that heat, by default `temperature`. An `extension` goes
  * beyond the published API. An operation that is `held` lasts only while its caller renews it, and ends gently then. `goes_to` returns the
@@ -202,19 +202,22 @@ export const operations = {
     }),
     typical_seconds: 2,
     margin_seconds: 600,
-    done: () => 'scanned',
+    done: (_: object, { barcode, slots }: Scanned = {}) => {
+      if (slots) return `scanned its slots: ${slots.filter(({ taken }) => taken).length} of ${slots.length} taken`
+      return barcode === undefined ? 'scanned' : barcode === null ? 'read no barcode' : `read barcode ${barcode}`
+    },
   },
   weigh: {
-    summary: 'Weigh: waits until the value is stable',
+    summary: 'Weigh, and wait until the value is stable',
     extension: true,
     params: Nothing,
     returns: v.strictObject({ weight: described(v.number(), 'The stable net weight', 'g') }),
     typical_seconds: 3,
     margin_seconds: 60,
-    done: () => 'weighed',
+    done: (_: object, value?: { weight: number }) => (value ? `weighed ${value.weight} g` : 'weighed'),
   },
   tare: {
-    summary: 'Tare: the present load becomes zero',
+    summary: 'Tare the balance, so that the present load becomes zero',
     extension: true,
     params: Nothing,
     typical_seconds: 3,
@@ -283,7 +286,10 @@ const moves = {
 /** Operations and moves: the tasks that take time on a device. */
 export const tasks = { ...operations, ...moves }
 
-type TaskShape = { typical_seconds: number; margin_seconds: number; done(params: never): string }
+/** `done` gets the values that the operation gave, too. */
+type TaskShape = { typical_seconds: number; margin_seconds: number; done(params: never, data?: never): string }
+
+type Scanned = { barcode?: string | null | undefined; slots?: readonly { taken: boolean }[] | undefined }
 
 type OperationShape = TaskShape & {
   summary: string

@@ -22,7 +22,7 @@ export type Task = {
   held: Held | undefined
   /** The teachpoint to which it goes; undefined if it goes to none. */
   goes_to: string | undefined
-  done(params: Record<string, unknown>): string
+  done(params: Record<string, unknown>, data: unknown): string
 }
 
 type Known = {

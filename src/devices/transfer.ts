@@ -1,7 +1,7 @@
 // A transfer of labware between a slot of a storage and its transfer station that a person orders: the places of the labware are noted before and after.
 
 import { isRefusal } from './failure.ts'
-import type { PerformResult } from './records.ts'
+import type { OperationRecord, PerformResult } from './records.ts'
 
 /** `slot` is left out for the first free one. */
 export type TransferOrder = { device_id: string; operation: 'store' | 'retrieve'; slot?: number | undefined }
@@ -17,21 +17,29 @@ export function transferOf(device_id: string, operation: string, { slot }: Reado
   return { device_id, operation, slot: slot as number | undefined }
 }
 
+type Begun = (record: OperationRecord) => void
+
 type Transferring = {
   params: Record<string, unknown>
   begin(order: TransferOrder): Promise<Transfer>
-  perform(params: Record<string, unknown>): Promise<PerformResult>
+  begun?: Begun | undefined
+  /** Calls `begun` when the operation begins: until then it was refused before anything moved. */
+  perform(params: Record<string, unknown>, begun: Begun): Promise<PerformResult>
 }
 
 /** Performs a transfer. Resolves and rejects as `perform` does, and rejects as `begin` does if something stands in the way. */
-export async function transfer(order: TransferOrder, { params, begin, perform }: Transferring): Promise<PerformResult> {
+export async function transfer(order: TransferOrder, { params, begun, begin, perform }: Transferring): Promise<PerformResult> {
   const { slot, ended } = await begin(order)
+  let hasBegun = false
   try {
-    const result = await perform({ ...params, slot })
+    const result = await perform({ ...params, slot }, (record) => {
+      hasBegun = true
+      begun?.(record)
+    })
     await ended(result.success ? 'done' : 'cut off')
     return result
   } catch (error) {
-    await ended(isRefusal(error) ? 'refused' : 'cut off')
+    await ended(hasBegun && !isRefusal(error) ? 'cut off' : 'refused')
     throw error
   }
 }

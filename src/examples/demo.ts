@@ -5,19 +5,39 @@ import { LabError } from '../errors.ts'
 import type { Keys } from '../keys/keys.ts'
 import { atOnce } from '../kit/disk.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
+import type { Teachpoint } from '../teachpoints/teachpoint.ts'
 import type { Catalog } from '../workflow/catalog.ts'
+import type { Inventories } from '../workflow/inventories.ts'
+import type { SlotContent } from '../workflow/inventory.ts'
 
 type Rooms = {
   places: { data_dir: string }
   keys: Keys
   teachpoints: Teachpoints
-  prepareRuns(prepare: (runs: { catalog: Catalog }) => Promise<unknown>): Promise<void>
+  prepareRuns(prepare: (runs: { catalog: Catalog; inventories: Inventories }) => Promise<unknown>): Promise<void>
   version: string
   config: Config
 }
 
+type DemoBench = {
+  bench: object
+  points: readonly Teachpoint[]
+  /** The labware in storages when the demo begins, by storage. */
+  stored?: Readonly<Record<string, readonly SlotContent[]>>
+}
+
+type Entry = {
+  load(): Promise<DemoBench>
+  topology: string
+  workflow: string
+  /** The workflow to simulate in a trial; default: `workflow`. */
+  simulated?: string
+  /** The device to break in a trial. */
+  breaks: string
+}
+
 /**
- * The demo's benches by name: their devices and teachpoints, the names of their topologies and workflows, and the device to break in a trial. A bench is
+ * The demo's benches by name. A bench is
  * loaded when it is chosen, and its documents when they are first needed, so that the demo starts faster.
  */
 const benches = {
@@ -39,7 +59,14 @@ const benches = {
     load: async () => ({ bench: (await import('./hands.ts')).handsBench, points: [] }),
     ...{ topology: 'hands', workflow: 'shake-by-hand', breaks: 'sealer-1' },
   },
-}
+  incubator: {
+    load: async () => {
+      const { incubatorBench, incubatorTeachpoints, storedPlates } = await import('./incubator.ts')
+      return { bench: incubatorBench, points: incubatorTeachpoints, stored: { 'incubator-1': storedPlates } }
+    },
+    ...{ topology: 'incubator', workflow: 'short-rests', simulated: 'two-day-assay', breaks: 'sealer-1' },
+  },
+} satisfies Record<string, Entry>
 type BenchName = keyof typeof benches
 export const benchNames = Object.keys(benches) as BenchName[]
 
@@ -55,14 +82,17 @@ const ownKey = 'the demo'
 const mostEarlier = 9
 
 /**
- * Puts teachpoints into a new folder, loads the demo's topology and workflows unless another topology is loaded, and returns a new key. The newest keys of earlier
- * starts stay valid. Rejects with `storage` if the folder cannot be written.
+ * Puts teachpoints into a new folder, loads the demo's topology and workflows unless another topology is loaded, puts plates into storages that are empty then, and
+ * returns a new key. The newest keys of earlier starts stay valid. Rejects with `storage` if the folder cannot be written.
  */
 export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
   const { load, topology } = benches[name]
-  const { points } = await load()
-  await prepareRuns(async ({ catalog }) => {
-    if (!catalog.runtime.environments.topology) await catalog.load(topology).catch(mustBeFull)
+  const { points, stored = {} }: DemoBench = await load()
+  await prepareRuns(async ({ catalog, inventories }) => {
+    if (catalog.runtime.environments.topology) return
+    await catalog.load(topology).catch(mustBeFull)
+    for (const [device_id, plates] of Object.entries(stored))
+      if (inventories.of(device_id).stored.length === 0) await inventories.correct(device_id, plates).catch(mustBeFull)
   })
   // Every device is simulated, so no motion has to wait for the disk.
   return atOnce(async () => {
@@ -108,7 +138,7 @@ function pace(time_scale: number): string {
 
 export function welcome({ url, api_key, rooms, folder, bench = 'small' }: Welcome): string {
   const { config, version } = rooms
-  const { workflow, breaks } = benches[bench]
+  const { workflow, simulated = workflow, breaks }: Entry = benches[bench]
   const points = config.devices.reduce((sum, { device_id }) => sum + rooms.teachpoints.list(device_id).length, 0)
   return `
 benchd ${version}  DEMO: every device is simulated, nothing moves. ${pace(config.time_scale)}
@@ -123,10 +153,10 @@ benchd ${version}  DEMO: every device is simulated, nothing moves. ${pace(config
 Three things to try:
 
 1. Watch a run: open the page and choose Runs, New run, ${workflow}, Start run.
-2. Ask in advance how long the run takes, and who does what when. Type in a second terminal:
+2. Ask in advance how long a run takes, and who does what when. Type in a second terminal:
 
   export BENCHD_URL=${url} BENCHD_API_KEY=${api_key ?? 'THAT_KEY'}
-  benchd runs simulate ${workflow}
+  benchd runs simulate ${simulated}
 
 3. When the run on the page has ended, break ${breaks} and start another, which stops there. Mend it, ask why the run stands, and type what the answer names:
 

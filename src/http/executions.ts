@@ -341,8 +341,8 @@ function stateOf({ runs }: Rooms, param: (name: string) => string): string | und
 }
 
 /** Words the effect of a resume of the execution. */
-function resumedIn({ paused, slots }: Execution): string {
-  const orphaned = slots.orphaned().map(({ labware }) => labware)
+function resumedIn({ paused, backlogs }: Execution): string {
+  const orphaned = backlogs.orphaned().map(({ labware }) => labware)
   if (orphaned.length > 0) return `resumed: it goes on without ${orphaned.join(', ')}, which nobody brings any more`
   return paused ? 'resumed; threads that an error holds are recovered one by one' : 'it was not paused; threads that were are resumed'
 }

@@ -11,7 +11,7 @@ import { until } from '../testing/http_runs.ts'
 
 const slot = {
   type: 'object',
-  properties: { slot: { type: 'integer', minimum: 1, maximum: 6 } },
+  properties: { slot: { type: 'integer', minimum: 1, maximum: 20 } },
   required: ['slot'],
   additionalProperties: false,
 }
@@ -69,7 +69,7 @@ async function setup(t: Test, folder?: string) {
   }
   const inventory = async () => (await granted('GET', '/api/devices/incubator-1/inventory')) as Inventory
   const correct = (slots: object[]) => bench.ask('PUT', '/api/devices/incubator-1/inventory', { json: { slots } })
-  return { ...bench, tested: bench, granted, load, inventory, correct }
+  return { ...bench, tested: bench, granted, load, inventory, correct, topologies }
 }
 
 const plate = (slot: number, barcode: string) => ({ slot, labware: { barcode, type: '96-well' } })
@@ -149,4 +149,131 @@ test('a transfer that is cut off leaves the labware at either end, until somebod
   )
   await granted('PUT', `/api/labware/${(stored[0] as unknown as { labware_id: string }).labware_id}/location`, { position: 'door' })
   t.match(await inventory(), { stored: [], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
+})
+
+const orderOf = (barcode: string) => {
+  return { workflow: 'shake-stored', run_mode: 'LIVE', groups: [{ group_id: 'a', members: { plate: { barcode } } }] }
+}
+
+test('a run that waits for the transfer station gets it after the transfer of a person, and not in the moment of its end', async (t) => {
+  const { tested, granted, load, inventory, correct, ask, bench, clock } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1'), plate(5, 'P-2')])
+  await granted('PUT', '/api/workflows/shake-stored', workflow)
+  const retrieving = ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 2 } })
+  for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+  const { execution_id } = await granted('POST', '/api/submissions', orderOf('P-2'))
+  t.match(await retrieving, { status: 200, body: { success: true } })
+  t.match(await inventory(), { stored: [{ slot: 5 }], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
+  t.match(await ask('POST', '/api/devices/incubator-1/store', { json: { slot: 3 } }), { status: 200 })
+  await granted('POST', `/api/executions/${execution_id}/resume`)
+  const { status } = await until(tested, `/api/executions/${execution_id}`, ({ status }) => status === 'COMPLETED')
+  t.equal(status, 'COMPLETED')
+  t.match((await inventory()).stored, [
+    { slot: 1, barcode: 'P-2' },
+    { slot: 3, barcode: 'P-1' },
+  ])
+})
+
+test('a storage that refuses has moved nothing, and nobody has to look', async (t) => {
+  const { granted, load, inventory, correct, ask } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1')])
+  await granted('POST', '/api/devices/incubator-1/stop')
+  const transfers = { retrieve: { slot: 2 }, store: { slot: 3 } }
+  for (const [operation, json] of Object.entries(transfers))
+    isRefusal(t, await ask('POST', `/api/devices/incubator-1/${operation}`, { json }), 409)
+  t.match(await inventory(), { stored: [{ slot: 2, place: 'at incubator/slot-2' }], stations: [{ labware: null }] })
+  t.equal((await inventory()).stored.length, 1)
+  t.same((await granted('GET', '/api/incidents')).incidents, [])
+})
+
+test('while a storage moves labware for a person, nobody says that the labware is elsewhere', async (t) => {
+  const { load, inventory, correct, ask, bench, clock } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1')])
+  const [{ labware_id }] = (await inventory()).stored as unknown as [{ labware_id: string }]
+  const retrieving = ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 2 } })
+  for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+  const moves = { status: 409, body: { detail: /incubator-1 moves P-1 just now; wait, or stop incubator-1/ } }
+  // The clock goes on with each request, and the transfer would end.
+  const replies = [[{ slot: 2, labware: null }], [plate(4, 'P-1')]].map((slots) => correct(slots))
+  replies.push(ask('PUT', `/api/labware/${labware_id}/location`, { json: { position: 'incubator/slot-5' } }))
+  for (const reply of await Promise.all(replies)) t.match(reply, moves)
+  t.match(await retrieving, { status: 200 })
+  t.match(await inventory(), { stored: [], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
+})
+
+test('labware out of a slot of which nobody knew anything stands at the station as unknown labware', async (t) => {
+  const { load, inventory, correct, ask } = await setup(t)
+  await load()
+  t.match(await ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 4 } }), { status: 200 })
+  t.match(await inventory(), { stored: [], stations: [{ labware: { name: 'unknown', place: 'at door' } }] })
+  t.match(await ask('POST', '/api/devices/incubator-1/store', { json: { slot: 1 } }), { status: 200 })
+  t.match(await inventory(), { stored: [{ slot: 1, name: 'unknown' }], stations: [{ labware: null }] })
+  await correct([{ slot: 1, labware: null }])
+})
+
+test('a transfer that ends on a topology that was loaded anew is noted there', async (t) => {
+  const { granted, load, inventory, correct, ask, bench, clock } = await setup(t)
+  await load()
+  await correct([plate(2, 'P-1'), plate(3, 'P-2')])
+  const begin = async (operation: string, slot: number) => {
+    const reply = ask('POST', `/api/devices/incubator-1/${operation}`, { json: { slot } })
+    for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+    return { reply }
+  }
+  const { runs } = bench
+  const { reply } = await begin('retrieve', 2)
+  runs.runtime.unload()
+  runs.runtime.load('stored')
+  t.match(await reply, { status: 200 })
+  t.match(await inventory(), { stored: [{ slot: 3 }], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
+  const { reply: unseen } = await begin('store', 5)
+  runs.runtime.unload()
+  t.match(await unseen, { status: 200 })
+  const { incidents } = (await granted('GET', '/api/incidents')) as { incidents: { message: string }[] }
+  t.match(incidents, [{ message: /the transfer of P-1 .*at door or held by incubator-1 or at incubator\/slot-5/ }])
+})
+
+test('a group without a barcode gets no labware that another group names', async (t) => {
+  const { tested, granted, load, correct } = await setup(t)
+  await load()
+  await correct([plate(1, 'P-1'), plate(2, 'P-2')])
+  await granted('PUT', '/api/workflows/shake-stored', workflow)
+  const groups = [{ group_id: 'a' }, { group_id: 'b', members: { plate: { barcode: 'P-1' } } }]
+  const { execution_id } = await granted('POST', '/api/submissions', { workflow: 'shake-stored', run_mode: 'LIVE', groups })
+  const { threads } = (await until(tested, `/api/executions/${execution_id}`, ({ status }) => status === 'COMPLETED')) as {
+    threads: { group_id: string; barcode: string }[]
+  }
+  t.same(Object.fromEntries(threads.map(({ group_id, barcode }) => [group_id, barcode])), { a: 'P-2', b: 'P-1' })
+})
+
+test('a storage with fewer slots reports its labware in one sentence, and keeps free where other labware may be', async (t) => {
+  const { granted, load, inventory, correct, ask, bench, clock, topologies } = await setup(t)
+  const { positions, ...rest } = topology
+  const haveSlots = async (slots: number) => {
+    writeFileSync(join(topologies, 'stored.json'), JSON.stringify({ ...rest, positions: { ...positions, incubator: { slots } } }))
+    await granted('POST', '/api/system/reload')
+  }
+  await haveSlots(20)
+  await load()
+  await correct(Array.from({ length: 20 }, (_, i) => plate(i + 1, `P-${i + 1}`)))
+  const retrieving = ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 6 } })
+  for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
+  await granted('POST', '/api/devices/incubator-1/stop')
+  await retrieving
+  await granted('POST', '/api/topology/unload')
+  await haveSlots(1)
+  await granted('POST', '/api/topology/load', { name: 'stored' })
+  t.match(await inventory(), { slots: 1, stored: [{ slot: 1, name: 'P-1' }] })
+  const { incidents } = (await granted('GET', '/api/incidents')) as { incidents: { category: string; message: string }[] }
+  const lost = incidents.filter(({ category }) => category === 'DECK_RECONCILE_CONFLICT')
+  t.match(lost, [{ message: /^P-2 stood at incubator\/slot-2, .*; and 14 more; say where it is$/ }])
+  t.equal(lost.length, 1)
+  await granted('POST', '/api/devices/incubator-1/initialize')
+  t.match(await ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 1 } }), {
+    status: 409,
+    body: { detail: /P-6 may be at door; say first where it is/ },
+  })
 })

@@ -30,10 +30,12 @@ export const inventoryRoutes: Route<Rooms>[] = [
   }),
   route('PUT', path, {
     operation_id: 'correctInventory',
-    summary: 'Say what is in slots of a storage',
+    summary: 'Correct slots in the inventory of a storage',
     description: `Slots that are not named stay as they are, and nothing moves. It is on the disk when this answers. A conflict for a slot whose labware a run moves, too. ${conflicts}`,
     scope: 'operate',
-    body: v.strictObject({ slots: described(v.pipe(v.array(SlotContent), v.minLength(1), v.maxLength(1000)), 'The slots, with their contents') }),
+    body: v.strictObject({
+      slots: described(v.pipe(v.array(SlotContent), v.minLength(1), v.maxLength(1000)), 'Content of slots, as somebody found it'),
+    }),
     success: { description: 'Taken at your word', schema: OperationResult },
     errors: [400, 404, 409, 503],
     async handle({ rooms, param, body }) {

@@ -33,6 +33,7 @@ const files: Record<string, [file: string, type: string]> = {
   '/rehearsal.js': ['../../web/rehearsal.js', javascript],
   '/more.js': ['../../web/more.js', javascript],
   '/event_words.js': ['../../web/event_words.js', javascript],
+  '/device.css': ['../../web/device.css', css],
   '/device.js': ['../../web/device.js', javascript],
   '/deck.js': ['../../web/deck.js', javascript],
   '/thread_colours.js': ['../../web/thread_colours.js', javascript],
@@ -61,7 +62,7 @@ const files: Record<string, [file: string, type: string]> = {
 }
 
 /** The guides, made by scripts/guides.mjs. */
-for (const guide of ['care', 'settings', 'workflows', 'records', 'commands', 'api', 'clients', 'drivers', 'pylabrobot', 'lab'])
+for (const guide of ['care', 'settings', 'workflows', 'storages', 'records', 'commands', 'api', 'clients', 'drivers', 'pylabrobot', 'lab'])
   files[`/docs/guides/${guide}`] = [`../../web/guides/${guide}.html`, html]
 
 /** The page of a coordinator. */

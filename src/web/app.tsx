@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
-import { type Later, LaterScreen, later, laterWithStyle, more } from './later.tsx'
+import { type Later, LaterScreen, laterWithStyle, more } from './later.tsx'
 import { AskName } from './name_form.tsx'
 import { NeedCard } from './need_card.tsx'
 import { Empty, ShowAll } from './parts.tsx'
@@ -30,7 +30,7 @@ import {
 
 type Show = (id: string | undefined) => ComponentChild
 
-const device = later(() => import('./screens/device.tsx'))
+const device = laterWithStyle('device.css', () => import('./screens/device.tsx'))
 const run = laterWithStyle('run.css', () => import('./screens/run.tsx'))
 const newRun = laterWithStyle('run.css', () => import('./screens/new_run.tsx'))
 const deck = laterWithStyle('deck.css', () => import('./screens/deck.tsx'))

@@ -1,7 +1,8 @@
 // A field for a barcode: typed, scanned by a scanner that types, also while the field has no focus, or read by the camera.
 
-import { type Signal, useSignal } from '@preact/signals'
+import type { Signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { MorePart } from './more_part.tsx'
 import { fieldFor, type ScanField, Wedge } from './wedge.ts'
 
 type FieldProps = {
@@ -30,7 +31,7 @@ export function BarcodeField({ label, of, wants, takesFocus = false }: FieldProp
         value={of.value}
         onInput={(event) => (of.value = event.currentTarget.value)}
       />
-      {canDetect() && <Camera onRead={(barcode) => (of.value = barcode)} />}
+      {canDetect() && <MorePart show={({ Camera }) => <Camera onRead={(barcode) => (of.value = barcode)} />} />}
     </>
   )
 }
@@ -58,61 +59,6 @@ function listen(event: KeyboardEvent): void {
   if (barcode !== undefined) fieldFor(barcode, fields)?.take(barcode)
 }
 
-type Detector = { detect(from: HTMLVideoElement): Promise<readonly { rawValue: string }[]> }
-
 function canDetect(): boolean {
   return 'BarcodeDetector' in globalThis && navigator.mediaDevices !== undefined
-}
-
-const betweenLooks_ms = 200
-
-/** Reads a barcode with the camera of this computer. Nothing is sent before a button is pressed. */
-function Camera({ onRead }: { onRead: (barcode: string) => void }) {
-  const isOpen = useSignal(false)
-  const trouble = useSignal('')
-  const video = useRef<HTMLVideoElement>(null)
-  useEffect(() => {
-    if (!isOpen.value) return undefined
-    const closed = new AbortController()
-    trouble.value = ''
-    read(video.current!, closed.signal).then(
-      (barcode) => {
-        if (barcode !== undefined) onRead(barcode)
-        isOpen.value = false
-      },
-      (error: Error) => {
-        trouble.value = `The camera cannot be used: ${error.message}`
-        isOpen.value = false
-      },
-    )
-    return () => closed.abort()
-  }, [isOpen.value])
-  return (
-    <>
-      <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
-        {isOpen.value ? 'Close the camera' : 'Scan with the camera'}
-      </button>
-      {isOpen.value && <video ref={video} class="scan" muted playsInline aria-label="Camera" />}
-      {trouble.value && <span class="hint">{trouble.value}</span>}
-    </>
-  )
-}
-
-/** Resolves with the first barcode that the camera sees; undefined once the signal is aborted. Rejects if there is no camera, or it is not allowed. */
-async function read(video: HTMLVideoElement, signal: AbortSignal): Promise<string | undefined> {
-  const { BarcodeDetector } = globalThis as unknown as { BarcodeDetector: new () => Detector }
-  const detector = new BarcodeDetector()
-  const stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' } })
-  try {
-    video.srcObject = stream
-    await video.play()
-    while (!signal.aborted) {
-      const [found] = await detector.detect(video)
-      if (found) return found.rawValue
-      await new Promise((resolve) => setTimeout(resolve, betweenLooks_ms))
-    }
-    return undefined
-  } finally {
-    for (const track of stream.getTracks()) track.stop()
-  }
 }

@@ -5,9 +5,11 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { GetLabwareHistoryResponse, Topology } from '../clients/ts/benchd.ts'
 import type { Chosen } from './deck_picture.tsx'
-import { contentOf, labwareWords, type Position, type Standing, threadName } from './deck_state.ts'
-import { Act, Choice, ShowAll, useAnswer } from './parts.tsx'
-import { ask, now, state } from './store.tsx'
+import { contentOf, type Position, type Standing, threadName } from './deck_state.ts'
+import { MorePart } from './more_part.tsx'
+import { ShowAll, useAnswer } from './parts.tsx'
+import { labwareWords } from './storage.ts'
+import { now, state } from './store.tsx'
 import { threadColour } from './thread_colours.ts'
 import { clockTime, deviceWords, duration, sentence, threadWord } from './words.ts'
 
@@ -98,7 +100,7 @@ function AboutPlate({ its, topology, onChoose }: PlateProps) {
         )}
       </p>
       <Journey labware_id={labware_id} place={place} />
-      <Carried its={its} topology={topology} />
+      <MorePart show={({ SomebodyMovedIt }) => <SomebodyMovedIt its={its} positions={topology.positions} />} />
     </>
   )
 }
@@ -131,36 +133,6 @@ function Step({ step: { at, text, outcome } }: { step: GetLabwareHistoryResponse
       <time>{clockTime(at, now.value / 1000)}</time> {sentence(text)}
       {outcome !== null && outcome !== 'COMPLETED' && <strong class="bad"> {outcome.toLowerCase()}</strong>}
     </li>
-  )
-}
-
-/** *Somebody moved it*: stores the position of labware that a person has carried. */
-function Carried({ its, topology }: { its: Standing; topology: Topology }) {
-  const place = useSignal('')
-  const { labware_id, thread_id, position } = its
-  // Labware that is not on the deck yet cannot be moved.
-  if (thread_id !== null && position === null) return null
-  // Labware that may be in a gripper may also still stand at the position of the pick.
-  const isFree = ({ labware }: Position) => !labware || labware.labware_id === labware_id
-  const free = topology.positions.filter(isFree).map(({ name }) => name)
-  const to = free.includes(place.value) || place.value === 'off' ? place.value : (free[0] ?? 'off')
-  return (
-    <details>
-      <summary>Somebody moved it</summary>
-      <div class="fields">
-        <Choice
-          label="New position"
-          value={to}
-          onChange={(value) => (place.value = value)}
-          choices={{ ...Object.fromEntries(free.map((name) => [name, name])), off: 'off the bench' }}
-        />
-        <Act
-          label="Save"
-          kind="main"
-          onPress={() => ask('relocateLabware', { path: { labware_id }, body: { position: to === 'off' ? null : to } })}
-        />
-      </div>
-    </details>
   )
 }
 

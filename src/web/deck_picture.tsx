@@ -3,9 +3,10 @@
 import { Component, type ComponentChild, type ComponentChildren } from 'preact'
 import type { DeviceInfo, Topology } from '../clients/ts/benchd.ts'
 import { type Box, bar, type DeckLayout, type Point } from './deck_layout.ts'
-import { type Arm, armOf, cut, labelOf, labwareWords, linesOf, placeWords, shortName, standingOn, threadName } from './deck_state.ts'
+import { type Arm, armOf, cut, labelOf, linesOf, placeWords, shortName, standingOn, threadName } from './deck_state.ts'
 import { kindPath } from './kind_icon.tsx'
-import { ends, state } from './store.tsx'
+import { filledWords, labwareWords } from './storage.ts'
+import { ends, state, storageOf } from './store.tsx'
 import { threadColour } from './thread_colours.ts'
 import { deviceWords, partWords } from './words.ts'
 
@@ -28,8 +29,7 @@ function kept<Props extends object>(draw: (props: Props) => ComponentChild) {
 export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps) {
   const { device, labware, thread, step } = state.value
   const arms = topology.transporters.map((one) => armOf(one, topology, { device, labware, thread, step }))
-  // A person without a task may be anywhere.
-  const reaching = arms.filter(({ isPerson, target }) => !isPerson || target !== undefined)
+  const reaching = arms.filter(isSomewhere)
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
   const single = singleFrames(topology, layout)
   const standing = standingOn(topology, holders).map(([its, name]) => ({ its, at: middleOf(layout.places.get(name)!) }))
@@ -44,17 +44,20 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
       role="group"
       aria-label={`Deck of topology ${topology.name}`}
     >
-      <defs>
-        <pattern id="hatch" width={8} height={8} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-          <path d="M0 0V8" />
-        </pattern>
-      </defs>
+      <Hatch />
       <Grid layout={layout} />
       {reaching.map((arm) => (
         <Line key={arm.device_id} base={layout.bases.get(arm.device_id)!} {...handOf(arm, layout)} pace={paceOf(device[arm.device_id])} />
       ))}
       {layout.frames.map((frame) => (
-        <Frame key={frame.device} id={frame.device} box={frame} font={layout.font} device={device[frame.device]} />
+        <Frame
+          key={frame.device}
+          id={frame.device}
+          box={frame}
+          font={layout.font}
+          device={device[frame.device]}
+          filled={filledOf(frame.device)}
+        />
       ))}
       {topology.positions.map((one) => (
         <Place
@@ -102,6 +105,21 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
       <ScaleBar layout={layout} />
     </svg>
   )
+}
+
+function Hatch() {
+  return (
+    <defs>
+      <pattern id="hatch" width={8} height={8} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <path d="M0 0V8" />
+      </pattern>
+    </defs>
+  )
+}
+
+/** Whether it is known where somebody or something reaches. A person without a task may be anywhere. */
+function isSomewhere({ isPerson, target }: Arm): boolean {
+  return !isPerson || target !== undefined
 }
 
 /** The frames of devices with one place, where a touch of the frame means the place. */
@@ -154,22 +172,33 @@ function wordOf(device: DeviceInfo | undefined) {
   return device ? deviceWords[device.state] : { word: 'not configured', mark: '✕', tone: 'bad' }
 }
 
-type FrameProps = { id: string; box: Box; font: number; device: DeviceInfo | undefined }
+/** Says how full a storage is; undefined for other devices. */
+function filledOf(device_id: string): string | undefined {
+  const storage = storageOf(device_id)
+  return storage && filledWords(storage)
+}
 
-/** A device: its kind, name and state, and its door. */
-const Frame = kept(({ id, box: { x, y, width, height }, font, device }: FrameProps) => {
+type FrameProps = { id: string; box: Box; font: number; device: DeviceInfo | undefined; filled: string | undefined }
+
+/** A device: its kind, name and state, how full it is, and its door. */
+const Frame = kept(({ id, box: { x, y, width, height }, font, device, filled }: FrameProps) => {
   const { word, mark, tone } = wordOf(device)
+  const room = width - 8 - font
+  const both = `${word}, ${filled}`
+  // The mark tells that it is ready, where both have no room.
+  const short =
+    filled === undefined || !device ? word : cut(both, room - font, font * 0.88) === both ? both : device.state === 'ready' ? filled : word
   const { door, plate_lock } = device?.parts ?? {}
   return (
     <g class={`frame ${tone}`} transform={`translate(${x} ${y})`}>
-      <title>{[id, word, ...(device ? partWords(device) : [])].join(', ')}</title>
+      <title>{[id, word, ...(filled ? [`${filled} slots taken`] : []), ...(device ? partWords(device) : [])].join(', ')}</title>
       <rect width={width} height={height} rx="10" />
       {device && <path class="kind-of" d={kindPath(device)} transform={`translate(6 4) scale(${(font * 1.35) / 24})`} />}
       <text class="name" x={8 + font * 1.35} y={font + 3}>
         {cut(id, width - 10 - font * 1.35, font)}
       </text>
       <text class="word" x="8" y={font * 2.15 + 4}>
-        {mark} {cut(word, width - 8 - font, font * 0.88)}
+        {mark} {cut(short, room, font * 0.88)}
       </text>
       {plate_lock === 'locked' && (
         <path class="lock" d="M2 7h10v7H2zM4 7V5a3 3 0 0 1 6 0v2" transform={`translate(${width - 20} ${font * 1.35})`} />

@@ -1,18 +1,7 @@
 import { test } from 'tap'
 import { emptyState, type State, type Topology } from '../clients/ts/benchd.ts'
-import {
-  armOf,
-  contentOf,
-  cut,
-  drawnTopology,
-  labelOf,
-  labwareWords,
-  linesOf,
-  placeWords,
-  shortName,
-  standingOn,
-  threadName,
-} from './deck_state.ts'
+import { armOf, contentOf, cut, drawnTopology, labelOf, linesOf, placeWords, shortName, standingOn, threadName } from './deck_state.ts'
+import { labwareWords } from './storage.ts'
 
 const plate = {
   labware_id: 'l1',

@@ -1,6 +1,7 @@
 // The contents of the deck at this moment, from the live state: places with what they hold, labware, arms and people.
 
 import type { DeviceInfo, Labware, State, Topology } from '../clients/ts/benchd.ts'
+import { labwareWords, storagesOf } from './storage.ts'
 
 export type Position = Topology['positions'][number]
 export type Standing = State['labware'][string]
@@ -61,7 +62,7 @@ export function drawnTopology(topology: Topology): Topology {
   const storages = storagesOf(topology)
   const stations = new Map([
     ...topology.translators.flatMap(({ name, stations }) => stations.map((station) => [station, name] as const)),
-    ...storages.flatMap(({ device_id, positions }) => positions.map((station) => [station, device_id] as const)),
+    ...storages.flatMap(({ device_id, stations }) => stations.map(({ name }) => [name, device_id] as const)),
   ])
   const drawn = topology.positions.filter(({ slot }) => slot === null)
   return {
@@ -69,12 +70,6 @@ export function drawnTopology(topology: Topology): Topology {
     transporters: topology.transporters.filter(({ device_id }) => !storages.some((storage) => storage.device_id === device_id)),
     positions: drawn.map((one) => ({ ...one, device: one.device ?? stations.get(one.name) ?? null })),
   }
-}
-
-/** Returns the storages among the transporters: those that reach slots. */
-function storagesOf({ positions, transporters }: Topology): Topology['transporters'] {
-  const entries = new Set(positions.flatMap(({ name, slot }) => (slot === null ? [] : [name.replace(/\/slot-\d+$/, '')])))
-  return transporters.filter((transporter) => transporter.positions.some((entry) => entries.has(entry)))
 }
 
 /** The text on a plate: its barcode, else its name. */
@@ -100,13 +95,6 @@ export function placeWords(position: Position, reserved: string | undefined): st
   // The picture shows the name beside its thread, and a label begins with what is shown.
   if (!labware && reserved !== undefined) return `${name} for ${reserved}, reserved${device === null ? '' : `, of ${device}`}`
   return `${name}${device === null ? '' : ` of ${device}`}: ${contentOf(position, reserved)}`
-}
-
-/** Names labware with its barcode, and without saying the same twice. */
-export function labwareWords({ name, barcode, kind }: Pick<Labware, 'name' | 'barcode' | 'kind'>): string {
-  const word = kind.replace('_', ' ')
-  const named = name.startsWith(word) ? name : `${word} ${name}`
-  return barcode === null ? named : `${named} ${barcode}`
 }
 
 /** The name of a position inside its device: `site-1` of `bravo_96/site-1`, `start` of `translator_1_start`. */

@@ -2,10 +2,10 @@
 
 import { useSignal } from '@preact/signals'
 import type { Capabilities, DeviceInfo } from '../clients/ts/benchd.ts'
-import { isDescribed, LastWords, Values } from './device_details.tsx'
 import { mostUsedFirst, remedyIn, takesNull, titled } from './forms.ts'
 import { KindIcon } from './kind_icon.tsx'
 import { LaterScreen, more } from './later.tsx'
+import { MorePart } from './more_part.tsx'
 import { isSafe, needsInitializing, screenOf } from './needs.ts'
 import {
   asked,
@@ -22,7 +22,8 @@ import {
 } from './operations.tsx'
 import { Act } from './parts.tsx'
 import { Readings, secondsTo } from './sparkline.tsx'
-import { ask, ends, isAllSimulated, isSilent, now, state, ticks } from './store.tsx'
+import { filledWords } from './storage.ts'
+import { ask, ends, isAllSimulated, isSilent, now, state, storageOf, ticks } from './store.tsx'
 import { Time } from './time.tsx'
 import {
   clockMinutes,
@@ -77,7 +78,13 @@ export function DeviceCard({ device }: { device: DeviceInfo }) {
 
 function Badges({ device }: { device: DeviceInfo }) {
   const { lock, simulated } = device
-  const all = [...partWords(device), ...(lock ? [reservedBy(lock)] : []), ...(simulated && !isAllSimulated.value ? ['simulated'] : [])]
+  const storage = storageOf(device.device_id)
+  const all = [
+    ...(storage ? [`${filledWords(storage)} slots taken`] : []),
+    ...partWords(device),
+    ...(lock ? [reservedBy(lock)] : []),
+    ...(simulated && !isAllSimulated.value ? ['simulated'] : []),
+  ]
   if (all.length === 0) return null
   return (
     <ul class="badges">
@@ -140,7 +147,7 @@ function Notes({ device, can }: CardProps) {
       {fault && fault.error_type !== 'Stopped' && (
         <div class="fault long">
           {sentence(fault.error)} <small>{at(fault.since)}</small>
-          <LastWords device_id={device_id} />
+          <MorePart show={({ LastWords }) => <LastWords device_id={device_id} />} />
         </div>
       )}
       {outcome && (
@@ -149,10 +156,16 @@ function Notes({ device, can }: CardProps) {
         </p>
       )}
       {last_operation && isDescribed(device, can) && (
-        <Values key={last_operation.operation_id} operation_id={last_operation.operation_id} />
+        <MorePart show={({ Values }) => <Values key={last_operation.operation_id} operation_id={last_operation.operation_id} />} />
       )}
     </>
   )
+}
+
+/** Whether its last operation is one that a bridge has described, and so may have values. */
+function isDescribed({ last_operation: last, operation }: DeviceInfo, can: Capabilities | undefined): boolean {
+  const its = can?.operations.find(({ name }) => name === last?.operation)
+  return operation === null && last?.result?.success === true && its?.summary !== undefined
 }
 
 /** The buttons of a card, with the sentence of a request that the service has refused, and the sheet that one of them has opened. */

@@ -1,9 +1,10 @@
 // The parts of a card that are read on request: the last messages on the wire, and the values of the last operation.
 
 import { useSignal } from '@preact/signals'
-import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../clients/ts/benchd.ts'
+import type { GetDeviceWireResponse } from '../clients/ts/benchd.ts'
 import { bench } from './store.tsx'
-import { clockTime, valuesText } from './words.ts'
+import { valuesText } from './values_text.ts'
+import { clockTime } from './words.ts'
 
 /** The wire log before the fault, fetched on request. */
 export function LastWords({ device_id }: { device_id: string }) {
@@ -27,12 +28,6 @@ export function LastWords({ device_id }: { device_id: string }) {
 }
 
 const mostWords = 12
-
-/** Whether its last operation is one that a bridge has described, and so may have values. */
-export function isDescribed({ last_operation: last, operation }: DeviceInfo, can: Capabilities | undefined): boolean {
-  const its = can?.operations.find(({ name }) => name === last?.operation)
-  return operation === null && last?.result?.success === true && its?.summary !== undefined
-}
 
 /** The values of an operation, fetched on request. */
 export function Values({ operation_id }: { operation_id: string }) {

@@ -12,7 +12,7 @@ export function titled(name: string): string {
 }
 
 /** The main operations of instruments. */
-const usual = ['shake', 'seal', 'peel', 'centrifuge']
+const usual = ['shake', 'seal', 'peel', 'centrifuge', 'store', 'retrieve', 'scan', 'weigh', 'run_profile']
 
 /** Sorts operations: the main one first, which has its place for good, then by how often each was done on the device, then as the device lists them. */
 export function mostUsedFirst<Operation extends { name: string }>(

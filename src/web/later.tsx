@@ -3,6 +3,7 @@
 import { type Signal, signal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { loadedMore } from './more_part.tsx'
 import { Empty } from './parts.tsx'
 
 /** A file of screens; `failed` where it could not be fetched. */
@@ -47,7 +48,11 @@ function appended(href: string): Promise<unknown> {
 }
 
 /** The screens that are fetched together after the first paint. */
-export const more = later(() => import('./screens/more.tsx'))
+export const more = later(async () => {
+  const screens = await import('./screens/more.tsx')
+  loadedMore.value = screens
+  return screens
+})
 
 type LaterProps<Module> = { of: Later<Module>; show: (screens: Module) => ComponentChild }
 

@@ -19,6 +19,7 @@ import { operator } from './operator.tsx'
 import { RepeatedStop, type Stop, type StopAnswer } from './repeated_stop.ts'
 import { ring } from './sound.tsx'
 import { refusedStop, takenStop } from './stop_words.ts'
+import { type Storage, storagesOf } from './storage.ts'
 import { reminders } from './tasks.ts'
 import { sentence } from './words.ts'
 
@@ -49,6 +50,9 @@ export const route = signal(routeOf(location.hash))
 export const timeScale = signal(1)
 export const needs = computed(() => needsOf(state.value))
 export const solved = computed(() => solvedOf(state.value))
+/** The loaded topology. */
+export const topology = computed(() => Object.values(state.value.topology)[0])
+const storages = computed(() => (topology.value ? storagesOf(topology.value) : []))
 /** Keyed by `operation_id`: the end of the running operation in `ticks`, from the seconds left when it was first seen. */
 export const ends = signal<Record<string, number>>({})
 
@@ -356,3 +360,8 @@ export const isAllSimulated = computed(() => {
   const all = Object.values(state.value.device)
   return all.length > 0 && all.every(({ simulated }) => simulated)
 })
+
+/** Returns a storage on the loaded topology; undefined for a device without slots on it. */
+export function storageOf(device_id: string): Storage | undefined {
+  return storages.value.find((one) => one.device_id === device_id)
+}

@@ -9,6 +9,7 @@ import {
 } from '../workflow/state/statuses.ts'
 import { eventSentence } from './event_words.ts'
 import { runWord } from './run_words.ts'
+import { valuesText } from './values_text.ts'
 import {
   authorText,
   clockTime,
@@ -22,7 +23,6 @@ import {
   readingWords,
   sentence,
   threadWord,
-  valuesText,
   zonedTime,
 } from './words.ts'
 
@@ -121,6 +121,14 @@ test('a sentence of the API names the buttons and screens of the page', (t) => {
   t.equal(onPage(full), 'shake of s has as many presets as it may have; delete one first')
   t.equal(onPage(`look, and say where it is: PUT /api/labware/${id}/location`), 'look, and say where it is on the screen Deck')
   t.equal(onPage(`look, and say where it is (PUT /api/labware/${id}/location)`), 'look, and say where it is (on the screen Deck)')
+  t.equal(
+    onPage(`the transfer of P-1 was cut off; look, and say where it is (PUT /api/labware/${id}/location)`),
+    'the transfer of P-1 was cut off; look, and say where it is (on the screen of that storage)',
+  )
+  t.equal(
+    onPage('look, and correct the inventory (PUT /api/devices/incubator-1/inventory)'),
+    'look, and correct the inventory (“Correct a slot” of incubator-1)',
+  )
   t.equal(
     onPage(`take it away, and say so: PUT /api/labware/${id}/location {"position": null}`),
     'take it away, and say so on the screen Deck',

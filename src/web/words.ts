@@ -73,6 +73,8 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/POST \/api\/incidents\/[^/\s]+\/extend( \{"seconds": …\})?/g, 'press “More time”'],
   [/(POST )?\/api\/incidents\/[^/\s]+\/abort\b/g, '“Abort call”'],
   [/(POST )?\/api\/incidents\/[^/\s]+\/complete\b/g, '“Mark as done”'],
+  [/(transfer of .+) \(PUT \/api\/labware\/[^/\s]+\/location\)/, '$1 (on the screen of that storage)'],
+  [/PUT \/api\/devices\/([^/\s]+)\/inventory/g, '“Correct a slot” of $1'],
   [/: PUT \/api\/labware\/[^/\s]+\/location( \{"position": null\})?/g, ' on the screen Deck'],
   [/\bPUT \/api\/labware\/[^/\s]+\/location( \{"position": null\})?/g, 'on the screen Deck'],
   // Incidents of earlier versions name the command.
@@ -116,7 +118,7 @@ export function readingWords({ temperature, target, others = {} }: Reading): str
   return [
     ...(temperature === null ? [] : [`${temperature.toFixed(1)} °C${aim(target, '°C')}`]),
     ...Object.entries(others).map(
-      ([name, its]) => `${name.replaceAll('_', ' ')} ${value(its.value, its.unit)}${aim(its.target, its.unit)}`,
+      ([name, its]) => `${name.replaceAll('_', ' ').replace('co2', 'CO2')} ${value(its.value, its.unit)}${aim(its.target, its.unit)}`,
     ),
   ].join(' · ')
 }
@@ -206,12 +208,6 @@ function localDay(date: Date): string {
 /** Formats the caller and the time of a stop as ` by ann, 14:03:07`. */
 export function stopText({ by, at }: { by: string | null; at: number }, now: number): string {
   return `${by === null ? '' : ` by ${by}`}, ${clockTime(at, now)}`
-}
-
-/** Formats what an operation returned as JSON, with each list of plain values on one line, such as a row of wells. */
-export function valuesText(data: unknown): string {
-  const oneLine = (list: string) => list.replace(/\n\s*/g, ' ').replace(/^\[ /, '[').replace(/ \]$/, ']')
-  return JSON.stringify(data, null, 2).replace(/\[\n[^[\]{}]*\]/g, oneLine)
 }
 
 /** Returns ` shaker-1 is still heating to 60 °C.` for each device that a run left on; empty without any. */

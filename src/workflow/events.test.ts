@@ -151,7 +151,7 @@ test('a group is complete once for each submission', async (t) => {
   t.equal(new Set(complete).size, 4)
 })
 
-// Slots
+// Backlogs
 
 /** A plate whose two methods want tips that take part in one only. */
 const scarce = (when_full: string, { joins = [{ while_more_work: [{ join: ['pour_1', 'pour_2'] }] }] }: { joins?: object[] } = {}) =>
@@ -162,7 +162,7 @@ const scarce = (when_full: string, { joins = [{ while_more_work: [{ join: ['pour
     },
     { pour_1: [pour], pour_2: [pour] },
   )
-const slots = (told: Parameters<typeof trace>[0]) => told.filter(({ entity_type }) => entity_type === 'SLOT').map(({ status }) => status)
+const backlogs = (told: Parameters<typeof trace>[0]) => told.filter(({ entity_type }) => entity_type === 'SLOT').map(({ status }) => status)
 
 test('OVERFLOW: with NEW, what is too much for one labware goes to the next', async (t) => {
   const threads = {
@@ -175,7 +175,7 @@ test('OVERFLOW: with NEW, what is too much for one labware goes to the next', as
   const twoSites = oneArm({ ...bench, sites: { mixer: 2, robot: 3 } })
   const { runtime, told } = testRuntime([twoSites, work(threads, methods, { labware, start: ['plate', 'plate_2'] })])
   const execution = await run(runtime, { workflow: 'work' })
-  t.same(slots(told), ['OVERFLOW'])
+  t.same(backlogs(told), ['OVERFLOW'])
   t.ok(named(execution, 'tips-2'))
   t.equal(execution.phase.current, 'completed')
 })
@@ -228,7 +228,7 @@ for (const after of Object.keys(afterwards) as (keyof typeof afterwards)[]) {
       go(execution)
     }
     await runtime.over(execution)
-    t.same(slots(told), ['OVERFLOW'])
+    t.same(backlogs(told), ['OVERFLOW'])
     t.ok(named(execution, 'tips-2'))
     t.equal(execution.phase.current, 'completed')
   })
@@ -238,7 +238,7 @@ for (const after of Object.keys(afterwards) as (keyof typeof afterwards)[]) {
     await until(() => named(execution, 'plate').isOver)
     go(execution)
     await runtime.over(execution)
-    t.same(slots(told), ['REJECTED'])
+    t.same(backlogs(told), ['REJECTED'])
     t.match(named(execution, 'plate').last_error, /slot tips:\*:.* is full: tips has taken part in 1 methods/)
     t.equal(execution.phase.current, 'failed')
   })
@@ -248,7 +248,7 @@ test('AWAITING_DECISION is told also when the full labware has ended, and RETRY 
   const { runtime, told, execution } = await full('RECOVERABLE_REJECT', 'has ended')
   ;(await threadIn(execution, 'plate', 'PAUSED')).control.recover('RETRY')
   await runtime.over(execution)
-  t.same(slots(told), ['AWAITING_DECISION'])
+  t.same(backlogs(told), ['AWAITING_DECISION'])
   t.ok(named(execution, 'tips-2'))
   t.equal(execution.phase.current, 'completed')
 })
@@ -262,7 +262,7 @@ test('OVERFLOW is told once for each labware that is needed, whether the methods
   }
   const { runtime, told } = testRuntime([topology, work(threads, methods)])
   const execution = await run(runtime, { workflow: 'work' })
-  t.same(slots(told), ['OVERFLOW'])
+  t.same(backlogs(told), ['OVERFLOW'])
   t.ok(named(execution, 'tips-2'))
   t.notOk([...execution.threads.values()].some(({ name }) => name === 'tips-3'))
 })
@@ -270,10 +270,10 @@ test('OVERFLOW is told once for each labware that is needed, whether the methods
 test('REJECTED: the thread that wanted it has failed, and so has the execution', async (t) => {
   const { runtime, told } = testRuntime([topology, scarce('REJECT')])
   const execution = await begin(runtime, { workflow: 'work' })
-  await until(() => slots(told).length > 0)
+  await until(() => backlogs(told).length > 0)
   go(execution)
   await runtime.over(execution)
-  t.same(slots(told), ['REJECTED'])
+  t.same(backlogs(told), ['REJECTED'])
   t.equal(named(execution, 'plate').status.current, 'FAILED')
   t.match(named(execution, 'plate').last_error, /slot tips:\*:.* is full/)
   t.equal(execution.phase.current, 'failed')
@@ -285,8 +285,8 @@ test('AWAITING_DECISION: RETRY goes on once the labware that had enough has ende
   const thread = await threadIn(execution, 'plate', 'PAUSED')
   t.equal(thread.control.pausedAt, 'SPAWN_CAPACITY')
   thread.control.recover('RETRY')
-  await until(() => slots(told).length === 2)
-  t.same(slots(told), ['AWAITING_DECISION', 'AWAITING_DECISION'], 'too soon')
+  await until(() => backlogs(told).length === 2)
+  t.same(backlogs(told), ['AWAITING_DECISION', 'AWAITING_DECISION'], 'too soon')
   go(execution)
   await until(() => named(execution, 'tips').isOver && thread.status.current === 'PAUSED')
   thread.control.recover('RETRY')
@@ -314,7 +314,7 @@ async function orphaned() {
 
 test('ORPHANED: those in scope stand until a resume accepts that the labware will not come', async (t) => {
   const { runtime, told, incidents, execution } = await orphaned()
-  t.same(slots(told), ['ORPHANED'])
+  t.same(backlogs(told), ['ORPHANED'])
   t.match(incidents.at(-1), { category: 'ORPHANED_BACKLOG', message: /pour_1/ })
   t.equal(named(execution, 'plate').control.pause_reason, 'system')
   await t.rejects(begin(runtime, { workflow: 'work', batch_mode: 'JOIN_EXISTING', groups: groupsOf('g2') }), {
@@ -338,12 +338,12 @@ test('ORPHANED: also when it ends on its way to the device', async (t) => {
   const execution = await begin(runtime, { workflow: 'work' })
   ;(await threadIn(execution, 'tips', 'MOVING')).control.stop()
   await threadIn(execution, 'plate', 'COMPLETED')
-  t.same(slots(told), [], 'it arrives, and takes part, and then it stops')
+  t.same(backlogs(told), [], 'it arrives, and takes part, and then it stops')
   const failing = testRuntime([topology, document], { faults: [{ operation: 'pick', call: 2, does: 'fail' }] })
   const other = await begin(failing.runtime, { workflow: 'work' })
   ;(await threadIn(other, 'tips', 'PAUSED')).control.recover('ABORT_THREAD')
   await threadIn(other, 'plate', 'PAUSED')
-  t.same(slots(failing.told), ['ORPHANED'])
+  t.same(backlogs(failing.told), ['ORPHANED'])
   other.resume()
   await failing.runtime.over(other)
   await runtime.over(execution)

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { demoTopology } from '../examples/seal_and_spin.ts'
+import { openIncubatorBench } from '../testing/incubator.ts'
 import { smallBench } from '../testing/plans.ts'
 import { run, testRuntime } from '../testing/workflow.ts'
 import { withDiagrams } from './diagrams.ts'
@@ -16,11 +17,12 @@ const centrifuge = {
 } as const
 const bench = { ...smallBench, devices: [...smallBench.devices, centrifuge] }
 
-const readme = await readFile(new URL('../../../src/workflow/README.md', import.meta.url), 'utf8')
+const read = (page: string) => readFile(new URL(`../../../src/workflow/${page}`, import.meta.url), 'utf8')
+const readme = await read('README.md')
 
 /** Returns the blocks of code of these languages, as the content of files. */
-const blocksOf = (languages: string) =>
-  [...readme.matchAll(new RegExp(`\`\`\`(${languages})\\n(.*?)\`\`\``, 'gs'))].map(([, ending, text], i) => [`${i}.${ending}`, text!])
+const blocksOf = (languages: string, page = readme) =>
+  [...page.matchAll(new RegExp(`\`\`\`(${languages})\\n(.*?)\`\`\``, 'gs'))].map(([, ending, text], i) => [`${i}.${ending}`, text!])
 
 test('what the README shows can be loaded as it stands there', async (t) => {
   const { sources, faults: unread } = await readFolder(t.testdir(Object.fromEntries(blocksOf('json|ts'))))
@@ -48,6 +50,18 @@ test('each plate of the README’s workflows goes its own way, with three groups
     const events = told.filter(({ entity_type }) => entity_type === 'CUSTOM').map(({ context }) => context.group_id)
     t.same(events.sort(), workflow === 'seal-and-wash' ? ['g1', 'g2', 'g3'] : [])
   }
+})
+
+test('the guide to storages shows a topology and a workflow that run on the bench of the demo with an incubator', async (t) => {
+  const { setup } = await openIncubatorBench(t)
+  const { sources } = await readFolder(t.testdir(Object.fromEntries(blocksOf('json', await read('STORAGES.md')))))
+  const library = compileLibrary(sources, setup)
+  t.same(library.faults, [])
+  const groups = ['g1', 'g2', 'g3'].map((group_id) => ({ group_id, members: {} }))
+  const execution = await run(testRuntime([], { library, bench: setup }).runtime, { workflow: 'stain-and-rest', groups })
+  t.equal(execution.phase.current, 'completed')
+  const seats = [...execution.threads.values()].map(({ labware }) => execution.environment.scheduler.whereIs(labware.labware_id))
+  t.same(seats.toSorted(), ['incubator/slot-1', 'incubator/slot-2', 'incubator/slot-3'])
 })
 
 test('the diagrams are those of the tables', (t) => {

@@ -37,7 +37,7 @@ export class Inventories {
   beginTransfer(order: TransferOrder): Promise<Transfer> {
     const { newId, now, hub } = this.#options
     return beginTransfer(order, {
-      ...{ environment: this.#live, newId, now },
+      ...{ environment: () => this.#live, newId, now },
       persisted: () => this.#persisted(),
       lost: (message) => void hub.incident('LEDGER_CONTRADICTED', message),
     })

@@ -47,6 +47,7 @@ export const SlotContent = v.strictObject({
   ),
 })
 export type SlotContent = v.InferOutput<typeof SlotContent>
+type StoredContent = NonNullable<SlotContent['labware']>
 
 /** A storage on the loaded topology: its slots in their order, and the transfer stations, where arms put labware down and take it. */
 export type Storage = { device_id: string; slots: readonly Position[]; stations: readonly Position[] }
@@ -101,18 +102,23 @@ export function correct(contents: readonly SlotContent[], { environment, storage
   for (const { content, position } of changes) mustBeAtRest(environment, position, content)
   const { labware, scheduler } = environment
   const byBarcode = new Map([...labware.values()].flatMap((one) => (one.barcode === null ? [] : [[one.barcode, one] as const])))
-  for (const { position } of changes) takeOff(environment, position)
-  for (const { content, position } of changes) {
-    if (!content.labware) continue
-    const { barcode, type, name = barcode ?? 'plate' } = content.labware
-    const known = barcode === null ? undefined : byBarcode.get(barcode)
-    if (known) takeAway(environment, known.labware_id)
-    const labware_id = known?.labware_id ?? newId()
-    const whole = known ?? newLabware(name, type)
+  const wholeOf = (known: Labware | undefined, { barcode, type, name = barcode ?? 'plate' }: StoredContent): Labware => {
     const rest = { held_by: null, placing: undefined, taken_by: undefined }
-    labware.set(labware_id, { ...whole, ...rest, labware_id, barcode, state: 'ENDED', stored_at: now() })
-    scheduler.put(labware_id, position, null)
+    const whole = known ?? { ...newLabware(name, type), labware_id: newId() }
+    return { ...whole, ...rest, barcode, state: 'ENDED', stored_at: now() }
   }
+  // Nobody who waits for a slot gets it before all labware is where it was found.
+  scheduler.together(() => {
+    for (const { position } of changes) takeOff(environment, position)
+    for (const { content, position } of changes) {
+      if (!content.labware) continue
+      const known = byBarcode.get(content.labware.barcode ?? '')
+      if (known) takeAway(environment, known.labware_id)
+      const whole = wholeOf(known, content.labware)
+      labware.set(whole.labware_id, whole)
+      scheduler.put(whole.labware_id, position, null)
+    }
+  })
 }
 
 /** Returns labware of which nobody knows more than its type. */
@@ -147,9 +153,9 @@ function mustBeAtRest(environment: RunEnvironment, position: string, { slot, lab
   const holder = labware_id === null ? null : scheduler.whose(labware_id)
   if (holder !== null) throw refused(`thread ${holder} has ${labware.get(labware_id!)?.name} there`)
   if (reserved_for !== null && !labware.has(reserved_for)) throw refused(`it is reserved for thread ${reserved_for}`)
-  const moved = [...labware.values()].find(
-    (one) => wanted?.barcode && one.barcode === wanted.barcode && scheduler.whose(one.labware_id) !== null,
-  )
+  const named = [...labware.values()].filter(({ barcode }) => wanted?.barcode && barcode === wanted.barcode)
+  for (const id of [labware_id, reserved_for, ...named.map((one) => one.labware_id)]) labware.mustNotBeInTransfer(id ?? '')
+  const moved = named.find((one) => scheduler.whose(one.labware_id) !== null)
   if (moved) throw refused(`thread ${scheduler.whose(moved.labware_id)} has the labware with the barcode ${moved.barcode}`)
 }
 

@@ -9,9 +9,9 @@ import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, Sub
 import type { Execution } from './runs/execution.ts'
 import { restlessArm, retriesBy, retriesOn, takersOver } from './runs/held_action.ts'
 import { type ActionStatus, actionTransitions } from './state/statuses.ts'
+import { scopeKey } from './threads/backlogs.ts'
 import { decisions, pauseSiteNames } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
-import { scopeKey } from './threads/slots.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import type { TimelineRow } from './threads/timeline.ts'
 
@@ -68,7 +68,7 @@ export const ShownThread = v.strictObject({
 })
 export type ShownThread = v.InferOutput<typeof ShownThread>
 
-export const ShownSlot = v.strictObject({
+export const ShownBacklog = v.strictObject({
   key: described(v.string(), '`<labware>:<group or *>:<submission or *>`'),
   labware: v.string(),
   receiver: described(MaybeText, 'The thread that brings this labware now'),
@@ -103,7 +103,7 @@ export const ExecutionSnapshot = v.strictObject({
   threads: described(v.array(ShownThread), 'The open threads, and the newest of the others: at most a thousand'),
   moves: described(v.array(ShownMove), 'Under way'),
   devices: described(v.array(v.strictObject({ device_id: v.string(), thread_id: v.string() })), 'Held by its threads'),
-  slots: v.array(ShownSlot),
+  slots: v.array(ShownBacklog),
 })
 export type ExecutionSnapshot = v.InferOutput<typeof ExecutionSnapshot>
 
@@ -183,7 +183,7 @@ export function snapshotOf(known: Known, now: number): ExecutionSnapshot {
     threads: threadsOf(known, now).slice(0, mostThreads),
     moves: execution ? movesOf(execution) : [],
     devices: execution ? devicesOf(execution) : [],
-    slots: execution ? slotsOf(execution) : [],
+    slots: execution ? backlogsOf(execution) : [],
   }
 }
 
@@ -244,9 +244,9 @@ function devicesOf(execution: Execution): ExecutionSnapshot['devices'] {
   return execution.live().flatMap(({ device, thread_id }) => (device.name === null ? [] : { device_id: device.name, thread_id }))
 }
 
-function slotsOf({ slots }: Execution): ExecutionSnapshot['slots'] {
-  const namesOf = (method_ids: readonly string[]) => slots.open(method_ids).map(({ plan }) => plan.name)
-  return slots.list().map((state) => {
+function backlogsOf({ backlogs }: Execution): ExecutionSnapshot['slots'] {
+  const namesOf = (method_ids: readonly string[]) => backlogs.open(method_ids).map(({ plan }) => plan.name)
+  return backlogs.list().map((state) => {
     const { labware, receiver_id: receiver, queue, pending, contributions, is_closed, is_orphaned } = state
     return {
       key: scopeKey(state),

@@ -5,6 +5,7 @@
 import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
 import type { Change, StateSource } from '../events/states.ts'
+import { someOf } from '../kit/listed.ts'
 import { cannotBe, type Lost } from './recovery/stranded_labware.ts'
 import type { RunEnvironments } from './run_environments.ts'
 import type { Execution } from './runs/execution.ts'
@@ -108,7 +109,12 @@ export class StandingLabwareStore {
   /** Puts what is remembered of a deck in its place. */
   opened(environment: RunEnvironment, name: string = environment.mode): void {
     if (this.#decks.get(name)?.environment !== environment) this.#follow(name, environment)
-    for (const piece of this.#remembered.get(name)?.values() ?? []) this.#place(environment, piece)
+    const lost = [...(this.#remembered.get(name)?.values() ?? [])].flatMap((piece) => this.#place(environment, piece))
+    // A storage that has lost its slots has lost a thousand plates at once.
+    const [first, ...others] = lost
+    const words = someOf(lost.map(({ what }) => what))
+    if (first && words.length <= others.length) this.#options.lost({ ...first, what: words.join('; ') })
+    else for (const one of lost) this.#options.lost(one)
     this.#remembered.delete(name)
     this.#markAll()
   }
@@ -139,16 +145,18 @@ export class StandingLabwareStore {
     this.#markAll()
   }
 
-  /** Labware that cannot be there is known all the same: somebody has to say where it is. */
-  #place({ labware, scheduler }: RunEnvironment, { seat: position, held_by, ...its }: StandingLabware): void {
+  /** Puts labware in its place. Labware that cannot be there is known all the same, and returned: somebody has to say where it is. */
+  #place({ labware, scheduler }: RunEnvironment, { seat: position, held_by, ...its }: StandingLabware): Lost[] {
     const { labware_id, name, placing } = its
     labware.set(labware_id, { ...its, state: 'ENDED', held_by: held_by ?? null })
-    if (position === null) return
+    if (position === null) return []
+    // It may stand there, wherever it cannot be.
+    if (placing !== undefined && scheduler.graph.positions.has(placing)) scheduler.holds.keep(labware_id, placing)
     try {
       scheduler.put(labware_id, position, null)
-      if (placing !== undefined && scheduler.graph.positions.has(placing)) scheduler.holds.keep(labware_id, placing)
+      return []
     } catch (error) {
-      this.#options.lost(cannotBe(name, { position, why: messageOf(error) }))
+      return [cannotBe(name, { position, why: messageOf(error) })]
     }
   }
 

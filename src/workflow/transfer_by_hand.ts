@@ -8,8 +8,8 @@ import { type Labware, placeOf, storedIn } from './state/labware.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 
 type Around = {
-  /** The places of LIVE runs; null while no topology is loaded. */
-  environment: RunEnvironment | null
+  /** Returns the places of LIVE runs; null while no topology is loaded. */
+  environment(): RunEnvironment | null
   newId(): string
   now(): number
   /** Resolves when it is on the disk where labware stands. Rejects with `storage`. */
@@ -25,12 +25,11 @@ type Move = { labware: Labware; from: string; to: string; isNew: boolean }
  * `conflict` and `exists`, naming what stands in the way; with `not_found` for a slot that is not there; with `invalid` for a slot that has to be named.
  */
 export async function beginTransfer(order: TransferOrder, around: Around): Promise<Transfer> {
-  const { environment } = around
+  const environment = around.environment()
   if (!environment?.scheduler.graph.reach.has(order.device_id)) return { slot: slotNamed(order), ended: async () => {} }
   const { storage } = mustBeStorage(environment, order.device_id)
-  const move = order.operation === 'store' ? storing(order, storage, environment, around) : retrieving(order, storage, environment)
-  const slot = storage.slots.find(({ name }) => name === move?.from || name === move?.to)?.slot ?? order.slot!
-  if (!move) return { slot, ended: async () => {} }
+  const move = order.operation === 'store' ? storing(order, storage, environment, around) : retrieving(order, storage, environment, around)
+  const slot = storage.slots.find(({ name }) => name === move.from || name === move.to)!.slot!
   begun(move, order.device_id, environment)
   try {
     await around.persisted()
@@ -41,10 +40,12 @@ export async function beginTransfer(order: TransferOrder, around: Around): Promi
   return {
     slot,
     async ended(how) {
-      end(move, how, environment, around.now)
+      environment.labware.inTransfer.delete(move.labware.labware_id)
+      // The topology may have been loaded anew meanwhile.
+      const now = around.environment()
+      const isKnown = now !== null && end(move, how, now, around.now)
       await around.persisted()
-      if (how === 'cut off')
-        around.lost(cutOff({ ...move.labware, place: placeOf({ held_by: order.device_id, placing: move.to }, move.from) }))
+      if (!isKnown) around.lost(cutOff({ ...move.labware, place: placeOf({ held_by: order.device_id, placing: move.to }, move.from) }))
     },
   }
 }
@@ -68,19 +69,22 @@ function storing(order: TransferOrder, storage: Storage, environment: RunEnviron
   const isKept = environment.scheduler.position(from).reserved_for !== null
   if (!there && isKept)
     throw new LabError('conflict', `${from} is reserved for a run that brings labware there; wait until ${device_id} has stored that`)
-  const labware = there ?? { ...newLabware('unknown', 'unknown'), labware_id: newId() }
-  return { labware, from, to, isNew: there === undefined }
+  return { labware: there ?? unknownLabware(newId()), from, to, isNew: there === undefined }
 }
 
-/** Undefined if nobody knows of labware in the slot, which the storage may have all the same. */
-function retrieving({ slot }: TransferOrder, storage: Storage, environment: RunEnvironment): Move | undefined {
+/** The labware in the slot goes to the station; a slot that counts as empty may have labware all the same, which counts as unknown labware. */
+function retrieving({ slot }: TransferOrder, storage: Storage, environment: RunEnvironment, { newId }: Around): Move {
   const from = positionIn(storage, slot!)
   const to = stationOf(storage, environment, false)
   mustBeFree(environment, to)
-  const labware = standsAt(environment, from)
-  if (!labware) return undefined
-  mustBeAtRest(environment, labware, from)
-  return { labware, from, to, isNew: false }
+  const there = standsAt(environment, from)
+  if (there) mustBeAtRest(environment, there, from)
+  else mustBeFree(environment, from)
+  return { labware: there ?? unknownLabware(newId()), from, to, isNew: there === undefined }
+}
+
+function unknownLabware(labware_id: string): Labware {
+  return { ...newLabware('unknown', 'unknown'), labware_id }
 }
 
 /** Returns the station with labware to store, or one that is free to retrieve to; the first if there is none. */
@@ -128,26 +132,31 @@ function mustBeAtRest({ scheduler }: RunEnvironment, labware: Labware, position:
 /** Notes both places where the labware may be from now on. */
 function begun({ labware, from, to }: Move, device_id: string, environment: RunEnvironment): void {
   const { scheduler } = environment
+  environment.labware.inTransfer.set(labware.labware_id, device_id)
   environment.labware.set(labware.labware_id, { ...labware, held_by: device_id, placing: to })
   if (scheduler.whereIs(labware.labware_id) !== from) scheduler.put(labware.labware_id, from, null)
   scheduler.holds.keep(labware.labware_id, to)
 }
 
-function end({ labware, from, to, isNew }: Move, how: TransferEnd, environment: RunEnvironment, now: () => number): void {
+/** Notes where the labware is now. Returns false if nobody can say that. */
+function end({ labware, to, isNew }: Move, how: TransferEnd, environment: RunEnvironment, now: () => number): boolean {
   const { scheduler } = environment
   const { labware_id } = labware
-  // A person may have said meanwhile where it is.
-  if (how === 'cut off' || environment.labware.get(labware_id)?.placing !== to) return
-  scheduler.forget(labware_id)
+  environment.labware.inTransfer.delete(labware_id)
+  if (how === 'cut off' || environment.labware.get(labware_id)?.placing !== to || !scheduler.graph.positions.has(to)) return false
+  // Nobody who waits for the position gets it before the labware stands there.
+  scheduler.together(() => {
+    scheduler.forget(labware_id)
+    if (how === 'done') scheduler.put(labware_id, to, null)
+  })
   if (how === 'refused' && isNew) {
     scheduler.remove(labware_id)
     environment.labware.delete(labware_id)
-    return
+    return true
   }
-  const position = how === 'done' ? to : from
-  if (how === 'done') scheduler.put(labware_id, to, null)
-  const stored = how === 'done' ? storedIn(position, labware, now) : {}
+  const stored = how === 'done' ? storedIn(to, labware, now) : {}
   environment.labware.set(labware_id, { ...labware, held_by: null, placing: undefined, ...stored })
+  return true
 }
 
 /** Says where labware may be whose transfer was cut off, and what to do. */

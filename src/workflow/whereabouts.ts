@@ -113,6 +113,7 @@ export function leftOn(environment: RunEnvironment, placed: readonly PlacedLabwa
 export function relocate(piece: PlacedLabware, position: string | null, now: () => number): void {
   const { labware, environment, thread } = piece
   const { scheduler } = environment
+  environment.labware.mustNotBeInTransfer(labware.labware_id)
   if (thread) mustRest(thread)
   if (thread && position !== null) {
     putByHand(thread, position)

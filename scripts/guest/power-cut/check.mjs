@@ -33,6 +33,9 @@ const trials = [
   { scenario: 'run-state-unsynced', options: veryFew, holds: false },
   { scenario: 'run-state-log-unsynced', options: veryFew, holds: false },
   { scenario: 'run-state-record-unsynced', options: veryFew, holds: false },
+  { scenario: 'inventory', options: orAll(few), holds: true },
+  { scenario: 'inventory', options: [...veryFew, ...unforgiving, '--syncs', '--seed', '2'], holds: true },
+  { scenario: 'inventory-unsynced', options: veryFew, holds: false },
 ]
 
 let failures = 0

@@ -107,8 +107,8 @@ OPERATIONS: Dict[str, str] = {
     "store": "Take the labware at the transfer station into a slot of the storage",
     "retrieve": "Bring the labware in a slot of the storage to the transfer station",
     "scan": "Read a barcode; of a storage: look which slots are taken",
-    "weigh": "Weigh: waits until the value is stable",
-    "tare": "Tare: the present load becomes zero",
+    "weigh": "Weigh, and wait until the value is stable",
+    "tare": "Tare the balance, so that the present load becomes zero",
     "zero": "Set the zero point of an empty balance",
     "jog": "Move an arm along one axis while the operation is renewed",
     "free_drive": "Let a person lead an arm by hand while the operation is renewed",
@@ -284,7 +284,7 @@ if TYPE_CHECKING:
 
         class _weigh:
             def __call__(self) -> Dict[str, Any]:
-                """Weigh: waits until the value is stable."""
+                """Weigh, and wait until the value is stable."""
                 ...
 
             def start(self) -> "Operation": ...
@@ -293,7 +293,7 @@ if TYPE_CHECKING:
 
         class _tare:
             def __call__(self) -> Dict[str, Any]:
-                """Tare: the present load becomes zero."""
+                """Tare the balance, so that the present load becomes zero."""
                 ...
 
             def start(self) -> "Operation": ...

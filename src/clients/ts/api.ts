@@ -417,9 +417,9 @@ export type Operations = {
   retrieveDevice: { path: { device_id: string }; query: Record<string, never>; body: RetrieveDeviceRequest; answer: OperationResult; accepted: OperationRecord }
   /** Read a barcode; of a storage: look which slots are taken */
   scanDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
-  /** Weigh: waits until the value is stable */
+  /** Weigh, and wait until the value is stable */
   weighDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
-  /** Tare: the present load becomes zero */
+  /** Tare the balance, so that the present load becomes zero */
   tareDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Set the zero point of an empty balance */
   zeroDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
@@ -677,7 +677,7 @@ export type Operations = {
   relocateLabware: { path: { labware_id: string }; query: Record<string, never>; body: RelocateLabwareRequest; answer: OperationResult }
   /** Get the inventory of a storage: which labware is in which slot, and since when */
   getInventory: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetInventoryResponse }
-  /** Say what is in slots of a storage */
+  /** Correct slots in the inventory of a storage */
   correctInventory: { path: { device_id: string }; query: Record<string, never>; body: CorrectInventoryRequest; answer: OperationResult }
   /** Get where one labware was, over runs: its moves and actions */
   getLabwareHistory: { path: { barcode: string }; query: { limit?: number; before?: string; since?: string; until?: string; mode?: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }; body: undefined; answer: GetLabwareHistoryResponse }

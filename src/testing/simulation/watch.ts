@@ -18,7 +18,7 @@ import {
 
 const ends = { COMPLETED: {}, FAILED: {}, ABORTED: {} }
 
-/** The transitions that can be seen in events; ids of groups and slots have none. */
+/** The transitions that can be seen in events; ids of groups and backlogs have none. */
 const tables: Readonly<Record<string, { first: string; next: Transitions<string> }>> = {
   ACTION: { first: 'CREATED', next: actionTransitions },
   METHOD: { first: 'CREATED', next: methodTransitions },

@@ -6,8 +6,9 @@ import type { Topology } from '../../clients/ts/benchd.ts'
 import { type DeckLayout, layoutDeck, type Point, type Room } from '../deck_layout.ts'
 import { DeckPanel } from '../deck_panel.tsx'
 import { type Chosen, DeckPicture } from '../deck_picture.tsx'
-import { armOf, drawnTopology, labwareWords, placeWords, threadName } from '../deck_state.ts'
+import { armOf, drawnTopology, placeWords, threadName } from '../deck_state.ts'
 import { Act, Empty, useAnswer } from '../parts.tsx'
+import { labwareWords } from '../storage.ts'
 import { ask, bench, state } from '../store.tsx'
 
 export function DeckScreen() {

@@ -9,6 +9,7 @@ import { ask, mayAdminister, now, state } from '../store.tsx'
 import { authorText, clockTime, duration, sentence } from '../words.ts'
 import { DeviceCharts, type Operation } from './device_charts.tsx'
 import { NoteAndPhoto } from './device_note.tsx'
+import { Inventory } from './inventory.tsx'
 
 export function DeviceScreen({ device_id }: { device_id: string }) {
   const device = state.value.device[device_id]
@@ -36,6 +37,7 @@ export function DeviceScreen({ device_id }: { device_id: string }) {
           yourself whether it is hot.
         </p>
       )}
+      {device.type === 'storage' && <Inventory device={device} />}
       <div class="beside">
         <section>
           <DeviceCharts device_id={device_id} operations={operations.value?.operations ?? []} />

@@ -2,10 +2,10 @@
 
 import {
   actionTransitions,
+  type BacklogStatus,
   isTerminal,
   methodTransitions,
   phaseTransitions,
-  type SlotStatus,
   submissionTransitions,
   type Transitions,
   threadTransitions,
@@ -82,7 +82,7 @@ const published: Readonly<Record<string, readonly string[] | null>> = {
   EXECUTION: ends(phaseTransitions).map((phase) => phase.toUpperCase()),
   SUBMISSION: ['ACCEPTED', ...ends(submissionTransitions)],
   GROUP: ['COMPLETED'],
-  SLOT: ['OVERFLOW', 'REJECTED', 'AWAITING_DECISION', 'ORPHANED', 'ABANDONED'] satisfies SlotStatus[],
+  SLOT: ['OVERFLOW', 'REJECTED', 'AWAITING_DECISION', 'ORPHANED', 'ABANDONED'] satisfies BacklogStatus[],
   DEVICE_OP: ['FAILED'],
   CUSTOM: ['EMITTED'],
   TIP_RACK: ['EMPTY', 'LOW'],

@@ -13,7 +13,7 @@ test('a device with sites has a position for each, one without has the position 
     Array.from({ length: 9 }, (_, i) => `bravo_96/site-${i + 1}`),
   )
   t.same(graph.positionsOf('sealer'), [
-    { name: 'sealer', entry: 'sealer', device: 'sealer', parking: false, storage: false, handover: false },
+    { name: 'sealer', entry: 'sealer', device: 'sealer', parking: false, storage: false, handover: false, slot: null },
   ])
   t.same(graph.positionsOf('nothing'), [])
   t.end()

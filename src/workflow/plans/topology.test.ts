@@ -112,7 +112,7 @@ const mistakes: [change: (document: Loose) => void, sentence: string][] = [
   ],
   [
     (d) => (d.translators = { shuttle: ['pad_1', 'pad_2'] }),
-    'topology demo: translators.shuttle[1]: pad_2 is a station, which only passes labware on: no device, storage, parking or handover',
+    'topology demo: translators.shuttle[1]: pad_2 is a station, which only passes labware on: no device, storage, slots, parking or handover',
   ],
   [
     (d) => (d.positions.pad_1.scanner = 'scan-9'),
@@ -128,7 +128,7 @@ const mistakes: [change: (document: Loose) => void, sentence: string][] = [
       d.positions.pad_1.scanner = 'scan-1'
       d.devices['scan-1'] = { operations: { read: {} } }
     },
-    'topology demo: positions.pad_1.scanner: scan-1 has no operation scan; there is only "read"',
+    'topology demo: positions.pad_1.scanner: scan-1 has no operation scan; there is: read',
   ],
 ]
 

@@ -32,8 +32,8 @@ export function restore(execution: Execution, saved: Checkpoint): void {
   execution.reopen()
   for (const thread of saved.threads) addThread(execution, thread)
   for (const method of saved.methods) addMethod(execution, method)
-  for (const slot of saved.slots) execution.slots.restore(slot)
-  for (const method of execution.methods.values()) if (hasLostDevice(method)) execution.slots.callOff(method)
+  for (const backlog of saved.slots) execution.backlogs.restore(backlog)
+  for (const method of execution.methods.values()) if (hasLostDevice(method)) execution.backlogs.callOff(method)
   for (const { thread_id, method_id, joining_id, window } of saved.threads) {
     const thread = execution.threads.get(thread_id)!
     thread.method = (method_id !== null && execution.methods.get(method_id)) || null

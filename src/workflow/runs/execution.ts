@@ -8,6 +8,7 @@ import type { ExecutionState, SubmissionState } from '../state/run.ts'
 import { RunRecord } from '../state/run_record.ts'
 import { type Phase, phaseTransitions, Status, type WorkflowStatus } from '../state/statuses.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
+import { Backlogs } from '../threads/backlogs.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import { Channels } from '../threads/channels.ts'
 import { travel } from '../threads/journey.ts'
@@ -15,7 +16,6 @@ import type { MethodRun } from '../threads/method.ts'
 import { MotionGate } from '../threads/move/motion_gate.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { SavedValues } from '../threads/saved_values.ts'
-import { Slots } from '../threads/slots.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
 import { UsedDevices } from '../threads/used_devices.ts'
@@ -68,7 +68,7 @@ export class Execution implements RunPorts {
   readonly values: SavedValues
   readonly events: RunPublisher
   readonly operator: Operator
-  readonly slots: Slots
+  readonly backlogs: Backlogs
   readonly groups: Groups
   readonly inserts: Inserts
   readonly lateCalls = new LateCalls()
@@ -115,7 +115,7 @@ export class Execution implements RunPorts {
     this.operator = around.operator
     this.threadFactory = new ThreadFactory(this, this.#entry)
     this.stall = new Stall(this)
-    this.slots = new Slots(this)
+    this.backlogs = new Backlogs(this)
     this.inserts = new Inserts(this)
     this.groups = new Groups(this)
     // A restored run keeps its own zero.
@@ -193,7 +193,7 @@ export class Execution implements RunPorts {
     this.know(thread)
     this.stall.reconsider()
     this.groups.began(thread)
-    this.slots.adopt(thread)
+    this.backlogs.adopt(thread)
     this.setOff(thread)
     this.inserts.spawned(thread)
     return thread
@@ -262,10 +262,10 @@ export class Execution implements RunPorts {
    */
   resume(): void {
     for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.mustBeResumable()
-    if (this.slots.orphaned().length === 0) this.stall.mustBeCleared()
+    if (this.backlogs.orphaned().length === 0) this.stall.mustBeCleared()
     this.paused = null
     this.stall.forget()
-    this.slots.acceptPartial()
+    this.backlogs.acceptPartial()
     for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.resume()
     // Threads that were resumed one by one earlier may all be waiting already.
     this.stall.suspect()
@@ -340,9 +340,9 @@ export class Execution implements RunPorts {
     this.#live.delete(thread)
     this.environment.planner.leave(thread)
     this.stall.reconsider()
-    this.slots.ended(thread)
+    this.backlogs.ended(thread)
     this.groups.ended(thread)
-    this.slots.settle()
+    this.backlogs.settle()
     this.#endIfAllHave()
     for (const { stall } of [this, ...this.beside()]) stall.suspect()
   }
@@ -361,7 +361,7 @@ export class Execution implements RunPorts {
         severity: 'WARNING',
       })
     }
-    this.slots.abandon()
+    this.backlogs.abandon()
     this.used.end()
     this.ended_at = this.now()
     this.#status?.become(phase === 'completed' ? 'COMPLETED' : 'ERRORED')

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
+import { someOf } from '../../kit/listed.ts'
 import { clock, inSeconds } from '../../kit/seconds.ts'
 import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
@@ -62,7 +63,7 @@ export function why(execution: Execution): Reason[] {
     const { waiting } = thread.control
     const decision = execution.environment.decisions.of(thread_id)
     const because = [
-      ...(waiting ? unique([...waiting.obstacles().map((obstacle) => worded(obstacle, execution)), ...(waiting.notes?.() ?? [])]) : []),
+      ...(waiting ? unique([...inWords(waiting.obstacles(), execution), ...(waiting.notes?.() ?? [])]) : []),
       ...(decision ? [`${decision.sentence} (${inSeconds(seconds(now - decision.at_ms))} ago)`] : []),
     ]
     const since_s = waiting ? seconds(now - waiting.since_ms) : 0
@@ -137,12 +138,12 @@ const blockerOfFault = {
 
 /** Lists the labware that methods wait for and no thread brings any more. */
 function orphansOf(execution: Execution): Blocker[] {
-  const orphaned = execution.slots.orphaned()
+  const orphaned = execution.backlogs.orphaned()
   const since_s = execution.paused ? passed(execution.now() - execution.paused.at) : 0
   return orphaned.map(({ labware, pending }) => ({
     ...nobody,
     kind: 'orphaned',
-    message: `nobody brings ${labware} any more, and it is wanted by ${unique(execution.slots.open(pending).map(({ plan }) => plan.name)).join(', ')}`,
+    message: `nobody brings ${labware} any more, and it is wanted by ${unique(execution.backlogs.open(pending).map(({ plan }) => plan.name)).join(', ')}`,
     remedy: remedies.orphaned,
     since_s,
   }))
@@ -167,7 +168,7 @@ function blockerOf(thread: LabwareThread): Blocker[] {
   const byPerson = restless === undefined ? '' : `; for a person to make the move: ${mayStillMove(restless)}`
   if (kind && remedy) return [{ ...about, kind, message, remedy: `${remedy}${orThere}${byPerson}` }]
   const inTheWay = waiting.obstacles()
-  const obstacles = unique(inTheWay.map((obstacle) => worded(obstacle, execution)))
+  const obstacles = inWords(inTheWay, execution)
   const isStuck = obstacles.length > 0 || waiting.kind === 'peer'
   return isStuck
     ? [
@@ -301,6 +302,11 @@ function nameOf(thread_id: string | null, execution: RunPorts): string {
 
 function calledBy({ name, execution }: LabwareThread, { execution_id }: RunPorts): string {
   return execution.execution_id === execution_id ? name : `${name} of ${execution.workflow.name} (run ${execution.execution_id})`
+}
+
+/** A storage may have a thousand slots that are taken. */
+function inWords(obstacles: readonly Obstacle[], execution: RunPorts): string[] {
+  return someOf(unique(obstacles.map((obstacle) => worded(obstacle, execution))))
 }
 
 function unique(sentences: readonly string[]): string[] {

@@ -1,6 +1,7 @@
 // Detects a stalled run: all its threads wait, and nothing can move any more.
 
 import { LabError } from '../../errors.ts'
+import { someOf } from '../../kit/listed.ts'
 import { isBlocked, type Publisher, type Waiting } from '../threads/carrier.ts'
 import { inTheWayAt, type LabwareInTheWay } from './in_the_way.ts'
 
@@ -107,5 +108,5 @@ function isBlockedWhole(execution: Run): boolean {
 }
 
 function inWords(left: readonly LabwareInTheWay[]): string {
-  return left.map(({ message }) => message).join('; ')
+  return someOf(left.map(({ message }) => message)).join('; ')
 }

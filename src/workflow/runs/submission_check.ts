@@ -44,13 +44,13 @@ export function openRunFor(
   const its = allOpen.filter((execution) => execution.workflow.name === workflow.name)
   const open = its.find(({ phase }) => phase.current === 'accepting') ?? its[0]
   if (!open) return undefined
-  const { environment, phase, slots, submissions, threads } = open
+  const { environment, phase, backlogs, submissions, threads } = open
   const run = `execution ${open.execution_id} of ${workflow.name}`
   const isFull = submissions.length >= mostSubmissions || threads.size >= mostThreads
   const reasons: [isSo: boolean, sentence: string][] = [
     [environment.mode !== run_mode, `${run} runs in ${environment.mode}; submit in that mode, or STANDALONE`],
     [phase.current !== 'accepting', `${run} takes no more: it is ${phase.current}`],
-    [slots.orphaned().length > 0, `${run} waits for labware that no thread brings any more; resume it first`],
+    [backlogs.orphaned().length > 0, `${run} waits for labware that no thread brings any more; resume it first`],
     [isFull, `${run} has had ${threads.size} threads; close it, or submit STANDALONE`],
     [open.paused !== null, `${run} is paused; resume it first`],
     [

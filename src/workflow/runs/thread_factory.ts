@@ -11,7 +11,7 @@ import type { Acquisition } from '../state/submission_request.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { LabwareThread, type RunPorts } from '../threads/thread.ts'
-import { type BarcodeRun, barcodeOf, readMustBeFree } from './barcodes.ts'
+import { type BarcodeRun, barcodeOf, holdersIn, readMustBeFree } from './barcodes.ts'
 import { offTheBench } from './in_the_way.ts'
 import type { Submission } from './submission.ts'
 
@@ -104,8 +104,20 @@ export class ThreadFactory {
     const { environment, workflow } = this.#execution
     if (!isAnySlot(plan, acquired)) return position
     const begun = new Set(this.#execution.live().map(({ state }) => state.starts_at))
-    const { stored, free } = slotsFor(plan, { environment, workflow, barcode: barcodeOf(acquired) })
-    return stored[0] ?? free.find((slot) => !begun.has(slot)) ?? position
+    const barcode = barcodeOf(acquired)
+    const { stored, free } = slotsFor(plan, { environment, workflow, barcode })
+    const [first] = barcode === null ? this.#withoutClaim(stored) : stored
+    return first ?? free.find((slot) => !begun.has(slot)) ?? position
+  }
+
+  /** Returns the slots whose labware no group of an open run names by its barcode. */
+  #withoutClaim(slots: readonly string[]): string[] {
+    const { environment } = this.#execution
+    const barcodeAt = new Map(slots.map((slot) => [slot, atRest(environment, slot)?.barcode ?? null]))
+    const stored = new Set(barcodeAt.values())
+    const runs = [this.#execution, ...this.#execution.beside()]
+    const claimed = new Set(runs.flatMap((run) => [...holdersIn(run, (barcode) => stored.has(barcode))].map(({ barcode }) => barcode)))
+    return slots.filter((slot) => !claimed.has(barcodeAt.get(slot) ?? ''))
   }
 
   /** Returns what the group says about the labware. Only the first thread of the plan gets a barcode, because it belongs to one labware. */

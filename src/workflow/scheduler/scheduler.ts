@@ -16,6 +16,7 @@ import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle 
 import { RequestQueue } from './request_queue.ts'
 import { type Ahead, Reservations } from './reservations.ts'
 import { RouteGrants } from './route_grants.ts'
+import { Settling } from './settling.ts'
 import { Signal } from './signal.ts'
 import { TransporterQueue } from './transporter_queue.ts'
 
@@ -41,7 +42,7 @@ export class Scheduler {
   readonly safety: Readonly<SafetyCounts>
   readonly #freed = new Signal()
   #sequence = 0
-  #isSettling = false
+  readonly #settling = new Settling(() => this.#goOn())
 
   /** `onDecision` is called before each step that resolves a deadlock. Without `ahead` there are no reservations in time. */
   constructor(graph: Graph, { onDecision, ahead, safety }: { onDecision?: OnDecision; ahead?: Ahead; safety?: SafetyOptions } = {}) {
@@ -109,6 +110,11 @@ export class Scheduler {
       this.#occupancy.move(placement, position)
     }
     this.#rearranged(labware_id)
+  }
+
+  /** Makes several changes, between which nobody is granted anything. */
+  together(change: () => void): void {
+    this.#settling.together(change)
   }
 
   /** Takes the reservation of a position away, because a person has put other labware there: call `put` next. */
@@ -365,13 +371,7 @@ export class Scheduler {
 
   /** Makes grants and resolves deadlocks until nothing more follows from the changes. */
   #settle(): void {
-    if (this.#isSettling) return
-    this.#isSettling = true
-    try {
-      while (this.#goOn());
-    } finally {
-      this.#isSettling = false
-    }
+    this.#settling.settle()
   }
 
   #goOn(): boolean {

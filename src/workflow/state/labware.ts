@@ -1,6 +1,7 @@
 // The state of one labware.
 
 import * as v from 'valibot'
+import { LabError } from '../../errors.ts'
 import { barcodeText } from '../../kit/name.ts'
 import { slotOf } from './slots.ts'
 
@@ -38,6 +39,15 @@ export type Labware = v.InferOutput<typeof Labware>
 export class LabwareOnDeck extends Map<string, Labware> {
   /** Called with the id of labware that was added, changed or removed. */
   onChanged: (labware_id: string) => void = () => {}
+  /** The labware that a storage moves for a person just now, and the storage. */
+  readonly inTransfer = new Map<string, string>()
+
+  /** Throws `conflict` while a storage moves the labware for a person. */
+  mustNotBeInTransfer(labware_id: string): void {
+    const storage = this.inTransfer.get(labware_id)
+    if (storage === undefined) return
+    throw new LabError('conflict', `${storage} moves ${this.get(labware_id)?.name ?? labware_id} just now; wait, or stop ${storage}`)
+  }
 
   override set(labware_id: string, labware: Labware): this {
     super.set(labware_id, labware)

@@ -118,7 +118,7 @@ export const MethodState = v.object({
 })
 export type MethodState = v.InferOutput<typeof MethodState>
 
-export const SlotState = v.object({
+export const BacklogState = v.object({
   labware: v.string(),
   group_id: Text,
   submission_id: Text,
@@ -134,7 +134,7 @@ export const SlotState = v.object({
   /** Whether the receiver ended with work left, about which an operator must decide. */
   is_orphaned: v.boolean(),
 })
-export type SlotState = v.InferOutput<typeof SlotState>
+export type BacklogState = v.InferOutput<typeof BacklogState>
 
 export const SubmissionState = v.object({
   submission_id: v.string(),
@@ -220,7 +220,7 @@ const schemas = {
   insert: InsertState,
   thread: ThreadState,
   method: MethodState,
-  slot: SlotState,
+  slot: BacklogState,
   group: GroupState,
   channel: ChannelState,
   value: ValueState,

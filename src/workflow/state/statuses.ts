@@ -195,7 +195,7 @@ export const submissionTransitions: Transitions<SubmissionStatus> = {
   ABORTED: {},
 }
 
-export type SlotStatus = 'OVERFLOW' | 'REJECTED' | 'AWAITING_DECISION' | 'ORPHANED' | 'ABANDONED'
+export type BacklogStatus = 'OVERFLOW' | 'REJECTED' | 'AWAITING_DECISION' | 'ORPHANED' | 'ABANDONED'
 
 /** Returns the schema of the statuses in a table. */
 export function statusIn<Name extends string>(table: Transitions<Name>) {

@@ -1,4 +1,4 @@
-// The part of a thread that its actions, methods, moves and slots use: its labware, its status, and its run's events.
+// The part of a thread that its actions, methods, moves and backlogs use: its labware, its status, and its run's events.
 
 import type { Context } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'

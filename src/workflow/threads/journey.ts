@@ -121,7 +121,7 @@ function current(thread: LabwareThread): Frame | undefined {
   const { frames, execution } = thread
   for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
     if (frame.next < frame.steps.length) return frame
-    if (frame.isLoop && execution.slots.hasMore(thread)) {
+    if (frame.isLoop && execution.backlogs.hasMore(thread)) {
       frame.goTo(0)
       return frame
     }
@@ -209,7 +209,7 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       return chosen
     }
     case 'while_more_work': {
-      return thread.execution.slots.hasMore(thread) ? { ...step.body, isLoop: true } : undefined
+      return thread.execution.backlogs.hasMore(thread) ? { ...step.body, isLoop: true } : undefined
     }
     case 'if':
       return sideOf(thread, step)
@@ -261,16 +261,16 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   } finally {
     method.end(false)
     thread.method = null
-    thread.execution.slots.settle()
+    thread.execution.backlogs.settle()
   }
 }
 
 /** Parks the labware at one of the positions, unless work is waiting or will never come. */
 async function park(thread: LabwareThread, step: StepPlan & { kind: 'park' }): Promise<void> {
-  const { slots } = thread.execution
+  const { backlogs } = thread.execution
   const isInLoop = thread.frames.some(({ isLoop }) => isLoop)
-  const isUnneeded = () => slots.hasWork(thread) || (isInLoop && !slots.hasMore(thread)) || undefined
-  const wish = { what: step.places.join(' or '), candidates: positions(step.positions), unless: once(slots.changed, isUnneeded) }
+  const isUnneeded = () => backlogs.hasWork(thread) || (isInLoop && !backlogs.hasMore(thread)) || undefined
+  const wish = { what: step.places.join(' or '), candidates: positions(step.positions), unless: once(backlogs.changed, isUnneeded) }
   const found = await thread.control.pausable(() => {
     thread.become('AWAITING_MOVE_RESERVATION')
     return request(thread, wish)

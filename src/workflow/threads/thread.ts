@@ -13,6 +13,7 @@ import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../sta
 import type { SubmissionRequest } from '../state/submission_request.ts'
 import type { ActionRun } from './action/action.ts'
 import type { LateCalls } from './action/late_calls.ts'
+import type { Backlogs } from './backlogs.ts'
 import type { Publisher, RunEvents, ThreadOrigin, Window } from './carrier.ts'
 import type { Channels, Published, Scope } from './channels.ts'
 import { ThreadControl } from './control.ts'
@@ -24,7 +25,6 @@ import type { MoveRun } from './move/move.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { SavedValues } from './saved_values.ts'
-import type { Slots } from './slots.ts'
 import { ThreadDevice } from './thread_device.ts'
 
 /** The confirmation of an instruction by a person. */
@@ -38,7 +38,7 @@ export interface Confirmation {
 /** The part of a run that its threads use. */
 export interface RunPorts extends Publisher {
   readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null, scope: Scope): void }
-  readonly slots: Slots
+  readonly backlogs: Backlogs
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
   readonly values: SavedValues

@@ -50,7 +50,7 @@ function present({ method, execution }: LabwareThread, { plan, inputs, owner }: 
   const needed = all.filter(({ labware }) => inputs.includes(labware.template))
   const hasRoom = all.length - needed.length + inputs.length <= sites
   const others = inputs.filter((template) => template !== owner.labware.template)
-  const called = method ? execution.slots.likely(method, others) : []
+  const called = method ? execution.backlogs.likely(method, others) : []
   return [...new Set([...(hasRoom ? all : needed), ...called])].map(({ labware }) => labware.labware_id)
 }
 

@@ -15,7 +15,7 @@ import { caused } from './causes.ts'
 export function summon(thread: LabwareThread, action: ActionRun, { isRetry }: { isRetry: boolean }): undefined {
   const others = action.inputs.filter((template) => template !== thread.labware.template)
   if (!thread.method || others.length === 0) return
-  const isSentFor = thread.execution.slots.deliver(thread.method, others, { isRetry })
+  const isSentFor = thread.execution.backlogs.deliver(thread.method, others, { isRetry })
   if (!isSentFor)
     throw new LabError(
       'conflict',
@@ -58,12 +58,12 @@ function isWaitedFor(thread: LabwareThread, action: ActionRun): boolean {
 /** Rejects with `no_reply` if the labware takes longer than the action allows. A pause restarts the time. */
 function untilHere(thread: LabwareThread, action: ActionRun, method: MethodRun): Promise<void> {
   const { execution, environment, thread_id } = thread
-  const bearers = () => execution.slots.bearers(method, missing(action))
+  const bearers = () => execution.backlogs.bearers(method, missing(action))
   const what = `${missing(action).join(' and ')} to come to ${action.device}`
   return thread.control.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) => {
     const cancelTimeout = timer(environment.clock, timeoutOf(action.plan), () => {
       callOff()
-      reject(tooLate(thread, action, execution.slots.bearers(method, missing(action))))
+      reject(tooLate(thread, action, execution.backlogs.bearers(method, missing(action))))
     })
     const over = (end: () => void) => {
       cancelTimeout()

@@ -25,24 +25,24 @@ export async function join(thread: LabwareThread, allows: readonly string[], key
 }
 
 async function nextMethod(thread: LabwareThread, allows: readonly string[]): Promise<MethodRun | 'closed'> {
-  const { slots } = thread.execution
+  const { backlogs } = thread.execution
   const method = await thread.control.pausable(async () => {
     thread.become('AWAITING_CO_THREADS')
-    const isHere = slots.waits(thread)
+    const isHere = backlogs.waits(thread)
     try {
-      slots.settle()
+      backlogs.settle()
       const what = `work: one of ${allows.join(', ')}`
       return await idle<MethodRun | 'closed'>(
         thread,
         { kind: 'peer', what },
-        once(slots.changed, () => slots.next(thread, allows)),
+        once(backlogs.changed, () => backlogs.next(thread, allows)),
       )
     } finally {
       isHere()
     }
   })
   if (method === 'closed') return method
-  slots.take(thread, method)
+  backlogs.take(thread, method)
   thread.joining = method
   return method
 }

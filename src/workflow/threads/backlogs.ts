@@ -1,19 +1,20 @@
-// Slots deliver labware to the methods of other threads. A slot is a queue of methods for one labware and scope, with one receiver at a time.
+// Backlogs deliver labware to the methods of other threads. A backlog is a queue of methods for one labware and scope, with one receiver at a time. The API, the
+// events and the files of the state call it a backlog (`backlogs`, `SLOT`), which is not a backlog of a storage.
 
 import { LabError } from '../../errors.ts'
 import { mayFeed, type ThreadPlan } from '../plans/plan.ts'
 import { Signal } from '../scheduler/signal.ts'
 import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import { isSpent } from '../state/labware.ts'
-import type { SlotState } from '../state/run.ts'
-import type { SlotStatus } from '../state/statuses.ts'
+import type { BacklogState } from '../state/run.ts'
+import type { BacklogStatus } from '../state/statuses.ts'
 import type { Carrier, Publisher, ThreadOrigin } from './carrier.ts'
 import type { Frame } from './frame.ts'
 import type { MethodRun } from './method.ts'
 import { joinsAhead, remaining, tipsOf } from './next_stops.ts'
 import { Fatal } from './recovery.ts'
 
-/** The part of a thread that its slot uses. */
+/** The part of a thread that its backlog uses. */
 type Receiver = Carrier & {
   readonly frames: readonly Frame[]
   /** The method of another thread in which it takes part. */
@@ -21,7 +22,7 @@ type Receiver = Carrier & {
   readonly control: { readonly isStopping: boolean; pause(reason: 'system'): unknown }
 }
 
-/** The part of a run that slots use. */
+/** The part of a run that backlogs use. */
 interface Run extends Publisher {
   /** Whether labware that may be batched is shared by all its submissions. */
   readonly isJoinable: boolean
@@ -30,36 +31,36 @@ interface Run extends Publisher {
   /** Methods that have not ended. */
   readonly methods: ReadonlyMap<string, MethodRun>
   live(): readonly Receiver[]
-  /** Makes a thread, which adopts its slot. */
+  /** Makes a thread, which adopts its backlog. */
   spawn(plan: ThreadPlan, origin: ThreadOrigin): unknown
 }
 
-type Slot = Entry<'slot'>
+type Backlog = Entry<'slot'>
 
 type Scope = { labware: string; group_id: string | null; submission_id: string | null }
 
-export class Slots {
+export class Backlogs {
   readonly #execution: Run
-  readonly #slots = new Map<string, Slot>()
+  readonly #backlogs = new Map<string, Backlog>()
   /** Receivers that wait while their queue is empty. */
   readonly #waitingReceivers = new Set<Receiver>()
-  /** Tells when work has come, or a slot was closed. */
+  /** Tells when work has come, or a backlog was closed. */
   readonly changed = new Signal()
 
   constructor(execution: Run) {
     this.#execution = execution
   }
 
-  restore(saved: SlotState): void {
+  restore(saved: BacklogState): void {
     this.#add(saved)
   }
 
-  list(): Fixed<SlotState>[] {
-    return [...this.#slots.values()].map(({ state }) => state)
+  list(): Fixed<BacklogState>[] {
+    return [...this.#backlogs.values()].map(({ state }) => state)
   }
 
-  /** Lists the slots without a receiver, about which an operator must decide. */
-  orphaned(): Fixed<SlotState>[] {
+  /** Lists the backlogs without a receiver, about which an operator must decide. */
+  orphaned(): Fixed<BacklogState>[] {
     return this.list().filter(({ is_orphaned }) => is_orphaned)
   }
 
@@ -68,20 +69,20 @@ export class Slots {
     return method_ids.flatMap((method_id) => this.#execution.methods.get(method_id) ?? [])
   }
 
-  /** Returns the slot of the labware that a thread carries. */
-  #of({ labware, origin }: Receiver): Slot {
-    return this.#slot(this.#scope(labware.template, origin))
+  /** Returns the backlog of the labware that a thread carries. */
+  #of({ labware, origin }: Receiver): Backlog {
+    return this.#backlog(this.#scope(labware.template, origin))
   }
 
-  #receiver({ state: { receiver_id } }: Slot): Receiver | undefined {
+  #receiver({ state: { receiver_id } }: Backlog): Receiver | undefined {
     return receiver_id === null ? undefined : this.#execution.threads.get(receiver_id)
   }
 
-  /** Makes a thread the receiver of its labware's slot, unless the slot has one. */
+  /** Makes a thread the receiver of its labware's backlog, unless the backlog has one. */
   adopt(thread: Receiver): void {
-    const slot = this.#of(thread)
-    if (this.#receiver(slot)?.isOver === false) return
-    slot.set({ receiver_id: thread.thread_id, contributions: slot.state.queue.length })
+    const backlog = this.#of(thread)
+    if (this.#receiver(backlog)?.isOver === false) return
+    backlog.set({ receiver_id: thread.thread_id, contributions: backlog.state.queue.length })
   }
 
   /**
@@ -90,25 +91,25 @@ export class Slots {
    * is full and its capacity says REJECT.
    */
   deliver(method: MethodRun, labware: readonly string[], { isRetry = false }: { isRetry?: boolean } = {}): boolean {
-    const slots = labware
+    const backlogs = labware
       .filter((template) => !method.state.wanted.includes(template))
-      .map((template) => this.#slot(this.#scope(template, method.owner.origin)))
-    for (const slot of slots) {
-      if (slot.state.is_orphaned) return this.#awaitDecision(slot)
-      if (!this.#isFull(slot)) continue
-      const { max, when_full } = this.#carrier(slot).template.capacity!
+      .map((template) => this.#backlog(this.#scope(template, method.owner.origin)))
+    for (const backlog of backlogs) {
+      if (backlog.state.is_orphaned) return this.#awaitDecision(backlog)
+      if (!this.#isFull(backlog)) continue
+      const { max, when_full } = this.#carrier(backlog).template.capacity!
       if (when_full === 'REJECT') {
-        this.#emit(slot, 'REJECTED')
-        const why = `${slot.state.labware} has taken part in ${max} methods, and the capacity of its thread allows no other`
-        throw new Fatal(new LabError('conflict', `slot ${scopeKey(slot.state)} is full: ${why}`))
+        this.#emit(backlog, 'REJECTED')
+        const why = `${backlog.state.labware} has taken part in ${max} methods, and the capacity of its thread allows no other`
+        throw new Fatal(new LabError('conflict', `slot ${scopeKey(backlog.state)} is full: ${why}`))
       }
-      const mayReplace = isRetry && this.#receiver(slot)?.isOver !== false
-      if (when_full === 'RECOVERABLE_REJECT' && !mayReplace) return this.#awaitDecision(slot)
+      const mayReplace = isRetry && this.#receiver(backlog)?.isOver !== false
+      if (when_full === 'RECOVERABLE_REJECT' && !mayReplace) return this.#awaitDecision(backlog)
     }
-    for (const slot of slots) {
-      method.sendFor(slot.state.labware)
-      if (this.#overflows(slot)) this.#emit(slot, 'OVERFLOW')
-      this.#hand(slot, method)
+    for (const backlog of backlogs) {
+      method.sendFor(backlog.state.labware)
+      if (this.#overflows(backlog)) this.#emit(backlog, 'OVERFLOW')
+      this.#hand(backlog, method)
     }
     this.changed.tell()
     return true
@@ -122,29 +123,29 @@ export class Slots {
     const { method_id, wanted } = method.state
     const others = (ids: readonly string[]) => ids.filter((id) => id !== method_id)
     for (const template of wanted) {
-      const slot = this.#slot(this.#scope(template, method.owner.origin))
-      const { queue, pending, contributions } = slot.state
-      const isCounted = queue.includes(method_id) || this.#receiver(slot)?.state.joining_id === method_id
-      slot.set({ queue: others(queue), pending: others(pending), contributions: contributions - Number(isCounted) })
+      const backlog = this.#backlog(this.#scope(template, method.owner.origin))
+      const { queue, pending, contributions } = backlog.state
+      const isCounted = queue.includes(method_id) || this.#receiver(backlog)?.state.joining_id === method_id
+      backlog.set({ queue: others(queue), pending: others(pending), contributions: contributions - Number(isCounted) })
     }
     method.set({ wanted: [] })
   }
 
   /** Returns the first method in the queue that the receiver may take part in; 'closed' if no more will come. */
   next(thread: Receiver, allows: readonly string[]): MethodRun | 'closed' | undefined {
-    const slot = this.#of(thread)
-    const { receiver_id, queue, is_closed } = slot.state
+    const backlog = this.#of(thread)
+    const { receiver_id, queue, is_closed } = backlog.state
     if (receiver_id !== thread.thread_id) return 'closed'
     for (const method_id of queue) {
       const method = this.#execution.methods.get(method_id)
       if (method && allows.includes(method.plan.name)) return method
     }
-    return is_closed || this.#isUsedUp(slot) ? 'closed' : undefined
+    return is_closed || this.#isUsedUp(backlog) ? 'closed' : undefined
   }
 
   take(thread: Receiver, method: MethodRun): void {
-    const slot = this.#of(thread)
-    slot.set({ queue: slot.state.queue.filter((method_id) => method_id !== method.method_id) })
+    const backlog = this.#of(thread)
+    backlog.set({ queue: backlog.state.queue.filter((method_id) => method_id !== method.method_id) })
   }
 
   hasWork(thread: Receiver): boolean {
@@ -154,16 +155,16 @@ export class Slots {
 
   /** Whether a loop of the receiver has work, or may still get some. */
   hasMore(thread: Receiver): boolean {
-    const slot = this.#of(thread)
-    const { receiver_id, is_closed } = slot.state
+    const backlog = this.#of(thread)
+    const { receiver_id, is_closed } = backlog.state
     if (receiver_id !== thread.thread_id || this.#isSpent(thread)) return false
-    return this.hasWork(thread) || !(is_closed || this.#isUsedUp(slot))
+    return this.hasWork(thread) || !(is_closed || this.#isUsedUp(backlog))
   }
 
   /** Whether the receiver can take on no more methods than it has. */
-  #isUsedUp(slot: Slot): boolean {
-    const receiver = this.#receiver(slot)
-    return receiver !== undefined && (this.#isSpent(receiver) || this.#isFull(slot))
+  #isUsedUp(backlog: Backlog): boolean {
+    const receiver = this.#receiver(backlog)
+    return receiver !== undefined && (this.#isSpent(receiver) || this.#isFull(backlog))
   }
 
   /** Whether the receiver's rack has fewer tips than any method of the workflow needs. */
@@ -178,7 +179,7 @@ export class Slots {
   /** Returns the threads that bring this labware to the method, if they have been sent for. */
   bearers(method: MethodRun, labware: readonly string[]): string[] {
     return labware.flatMap((template) => {
-      const thread = method.carrierOf(template) ?? this.#receiver(this.#slot(this.#scope(template, method.owner.origin)))
+      const thread = method.carrierOf(template) ?? this.#receiver(this.#backlog(this.#scope(template, method.owner.origin)))
       return thread ? [thread.thread_id] : []
     })
   }
@@ -186,24 +187,24 @@ export class Slots {
   /** Returns the existing threads that would be sent for if the method needed this labware now. */
   likely(method: MethodRun, labware: readonly string[]): Receiver[] {
     return labware.flatMap((template) => {
-      const slot = this.#slots.get(scopeKey(this.#scope(template, method.owner.origin)))
-      const receiver = slot && this.#receiver(slot)
-      if (!receiver || slot.state.is_orphaned || method.state.wanted.includes(template) || receiver.joining === method) return []
-      return this.#canTakeOn(receiver, method) && !this.#isFull(slot) ? receiver : []
+      const backlog = this.#backlogs.get(scopeKey(this.#scope(template, method.owner.origin)))
+      const receiver = backlog && this.#receiver(backlog)
+      if (!receiver || backlog.state.is_orphaned || method.state.wanted.includes(template) || receiver.joining === method) return []
+      return this.#canTakeOn(receiver, method) && !this.#isFull(backlog) ? receiver : []
     })
   }
 
   /** Hands on the work of a thread that has ended: to another receiver, or to an operator's decision if the thread did not complete. */
   ended(thread: Receiver): void {
-    const slot = this.#of(thread)
-    const { receiver_id, queue, pending } = slot.state
+    const backlog = this.#of(thread)
+    const { receiver_id, queue, pending } = backlog.state
     const isReceiver = receiver_id === thread.thread_id
     const open = [...(thread.joining?.isOver === false ? [thread.joining] : []), ...(isReceiver ? this.open([...queue, ...pending]) : [])]
-    if (isReceiver) slot.set({ queue: [], pending: [], receiver_id: null })
+    if (isReceiver) backlog.set({ queue: [], pending: [], receiver_id: null })
     if (open.length === 0) return
-    if (slot.state.receiver_id === null) slot.set({ contributions: 0 })
-    if (thread.status.current === 'COMPLETED') for (const method of open) this.#hand(slot, method)
-    else this.#orphan(slot, thread, open)
+    if (backlog.state.receiver_id === null) backlog.set({ contributions: 0 })
+    if (thread.status.current === 'COMPLETED') for (const method of open) this.#hand(backlog, method)
+    else this.#orphan(backlog, thread, open)
     this.changed.tell()
   }
 
@@ -213,64 +214,64 @@ export class Slots {
     return () => this.#waitingReceivers.delete(thread)
   }
 
-  /** Closes the slots whose receivers wait for work that nobody can bring any more. */
+  /** Closes the backlogs whose receivers wait for work that nobody can bring any more. */
   settle(): void {
     for (const receiver of this.#waitingReceivers) {
-      const slot = this.#of(receiver)
-      const { receiver_id, labware, is_closed } = slot.state
+      const backlog = this.#of(receiver)
+      const { receiver_id, labware, is_closed } = backlog.state
       if (is_closed || receiver_id !== receiver.thread_id || this.hasWork(receiver)) continue
-      const mayCome = (thread: Receiver) => thread !== receiver && this.#isInScope(slot, thread) && mayFeed(remaining(thread), labware)
+      const mayCome = (thread: Receiver) => thread !== receiver && this.#isInScope(backlog, thread) && mayFeed(remaining(thread), labware)
       if (this.#execution.live().some(mayCome)) continue
-      slot.set({ is_closed: true })
+      backlog.set({ is_closed: true })
       this.changed.tell()
     }
   }
 
-  /** Gives up the work of orphaned slots: the methods continue without their labware. */
+  /** Gives up the work of orphaned backlogs: the methods continue without their labware. */
   acceptPartial(): void {
-    for (const slot of this.#slots.values()) {
-      if (!slot.state.is_orphaned) continue
-      const given = this.open(slot.state.pending)
-      slot.set({ is_orphaned: false, is_closed: true, pending: [] })
+    for (const backlog of this.#backlogs.values()) {
+      if (!backlog.state.is_orphaned) continue
+      const given = this.open(backlog.state.pending)
+      backlog.set({ is_orphaned: false, is_closed: true, pending: [] })
       for (const method of given) method.abandon()
     }
   }
 
   /** Reports labware that was never delivered, before the run ends. */
   abandon(): void {
-    for (const slot of this.#slots.values()) {
-      const { queue, pending } = slot.state
-      if (queue.length + pending.length > 0) this.#emit(slot, 'ABANDONED')
+    for (const backlog of this.#backlogs.values()) {
+      const { queue, pending } = backlog.state
+      if (queue.length + pending.length > 0) this.#emit(backlog, 'ABANDONED')
     }
   }
 
   /** Queues the method for the receiver. If the receiver is full, the method waits for the next one; without a receiver, a new thread starts. */
-  #hand(slot: Slot, method: MethodRun): void {
-    const receiver = this.#receiver(slot)
+  #hand(backlog: Backlog, method: MethodRun): void {
+    const receiver = this.#receiver(backlog)
     const isTaken = receiver !== undefined && this.#canTakeOn(receiver, method)
-    slot.set({ is_closed: false })
-    if (isTaken && this.#isFull(slot)) {
-      slot.set({ pending: [...slot.state.pending, method.method_id] })
+    backlog.set({ is_closed: false })
+    if (isTaken && this.#isFull(backlog)) {
+      backlog.set({ pending: [...backlog.state.pending, method.method_id] })
       return
     }
     if (!isTaken) {
-      slot.set({ receiver_id: null, contributions: 0 })
-      const { group_id, submission_id } = slot.state
-      this.#execution.spawn(this.#carrier(slot), { group_id, submission_id: submission_id ?? method.owner.origin.submission_id })
+      backlog.set({ receiver_id: null, contributions: 0 })
+      const { group_id, submission_id } = backlog.state
+      this.#execution.spawn(this.#carrier(backlog), { group_id, submission_id: submission_id ?? method.owner.origin.submission_id })
     }
-    slot.set({ queue: [...slot.state.queue, method.method_id], contributions: slot.state.contributions + 1 })
+    backlog.set({ queue: [...backlog.state.queue, method.method_id], contributions: backlog.state.contributions + 1 })
   }
 
   /** Whether the present receiver, or the last one, has taken part in as many methods as it may. */
-  #isFull(slot: Slot): boolean {
-    const max = this.#carrier(slot).template.capacity?.max
-    return max !== undefined && slot.state.contributions >= max
+  #isFull(backlog: Backlog): boolean {
+    const max = this.#carrier(backlog).template.capacity?.max
+    return max !== undefined && backlog.state.contributions >= max
   }
 
   /** Whether this delivery needs one more labware because the others are full. OVERFLOW is published once for each. */
-  #overflows(slot: Slot): boolean {
-    const { max, when_full } = this.#carrier(slot).template.capacity ?? {}
-    return when_full === 'NEW' && max !== undefined && this.#isFull(slot) && slot.state.pending.length % max === 0
+  #overflows(backlog: Backlog): boolean {
+    const { max, when_full } = this.#carrier(backlog).template.capacity ?? {}
+    return when_full === 'NEW' && max !== undefined && this.#isFull(backlog) && backlog.state.pending.length % max === 0
   }
 
   /** Whether the receiver can take on the method: it is not ending, has a join step left for it, and has enough tips. */
@@ -283,11 +284,11 @@ export class Slots {
     return labware.tips_left === null || pledged <= labware.tips_left
   }
 
-  #orphan(slot: Slot, thread: Receiver, work: MethodRun[]): void {
-    const others = this.#execution.live().filter((other) => other !== thread && this.#isInScope(slot, other))
+  #orphan(backlog: Backlog, thread: Receiver, work: MethodRun[]): void {
+    const others = this.#execution.live().filter((other) => other !== thread && this.#isInScope(backlog, other))
     if (others.length === 0) return
-    slot.set({ is_orphaned: true, pending: [...slot.state.pending, ...work.map(({ method_id }) => method_id)] })
-    this.#emit(slot, 'ORPHANED')
+    backlog.set({ is_orphaned: true, pending: [...backlog.state.pending, ...work.map(({ method_id }) => method_id)] })
+    this.#emit(backlog, 'ORPHANED')
     const names = work.map((method) => method.plan.name).join(', ')
     this.#execution.events.incident(
       'ORPHANED_BACKLOG',
@@ -300,17 +301,17 @@ export class Slots {
     for (const other of others) other.control.pause('system')
   }
 
-  #awaitDecision(slot: Slot): false {
-    this.#emit(slot, 'AWAITING_DECISION')
+  #awaitDecision(backlog: Backlog): false {
+    this.#emit(backlog, 'AWAITING_DECISION')
     return false
   }
 
-  #carrier({ state: { labware } }: Slot): ThreadPlan {
+  #carrier({ state: { labware } }: Backlog): ThreadPlan {
     const { carrier, threads } = this.#execution.workflow
     return threads.get(carrier(labware)!)!
   }
 
-  #isInScope({ state: { group_id, submission_id } }: Slot, { origin }: Receiver): boolean {
+  #isInScope({ state: { group_id, submission_id } }: Backlog, { origin }: Receiver): boolean {
     const isGroup = group_id === null || origin.group_id === null || group_id === origin.group_id
     return isGroup && (submission_id === null || submission_id === origin.submission_id)
   }
@@ -324,19 +325,19 @@ export class Slots {
     }
   }
 
-  #slot(scope: Scope): Slot {
+  #backlog(scope: Scope): Backlog {
     const nothing = { queue: [], pending: [], receiver_id: null, contributions: 0, is_closed: false, is_orphaned: false }
-    return this.#slots.get(scopeKey(scope)) ?? this.#add({ ...scope, ...nothing })
+    return this.#backlogs.get(scopeKey(scope)) ?? this.#add({ ...scope, ...nothing })
   }
 
-  #add(state: SlotState): Slot {
+  #add(state: BacklogState): Backlog {
     const key = scopeKey(state)
-    const slot = new Entry(this.#execution.state, 'slot', state, key)
-    this.#slots.set(key, slot)
-    return slot
+    const backlog = new Entry(this.#execution.state, 'slot', state, key)
+    this.#backlogs.set(key, backlog)
+    return backlog
   }
 
-  #emit({ state }: Slot, status: SlotStatus): void {
+  #emit({ state }: Backlog, status: BacklogStatus): void {
     this.#execution.events.emit('SLOT', scopeKey(state), status, this.#execution.events.context())
   }
 }
