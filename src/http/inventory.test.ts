@@ -167,7 +167,13 @@ test('a run that waits for the transfer station gets it after the transfer of a 
   const retrieving = ask('POST', '/api/devices/incubator-1/retrieve', { json: { slot: 2 } })
   for (let turns = 0; turns < 1000 && !bench.registry.find('incubator-1').operation.run; turns++) await clock.advance(1)
   const { execution_id } = await granted('POST', '/api/submissions', orderOf('P-2'))
+  const runOf = () => granted('GET', `/api/executions/${execution_id}`)
+  await clock.advance(1000)
+  t.match(await runOf(), { paused: null }, 'the transfer comes to its end')
   t.match(await retrieving, { status: 200, body: { success: true } })
+  await until(tested, `/api/executions/${execution_id}`, ({ paused }) => paused !== null)
+  const { incidents } = (await granted('GET', '/api/incidents')) as { incidents: { category: string; message: string }[] }
+  t.match(incidents.find(({ category }) => category === 'SYSTEM_STALL')?.message, /P-1/, 'somebody has to take it away')
   t.match(await inventory(), { stored: [{ slot: 5 }], stations: [{ labware: { name: 'P-1', place: 'at door' } }] })
   t.match(await ask('POST', '/api/devices/incubator-1/store', { json: { slot: 3 } }), { status: 200 })
   await granted('POST', `/api/executions/${execution_id}/resume`)

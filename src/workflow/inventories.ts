@@ -34,13 +34,20 @@ export class Inventories {
   }
 
   /** Begins a transfer that a person orders, as `beginTransfer` does. */
-  beginTransfer(order: TransferOrder): Promise<Transfer> {
+  async beginTransfer(order: TransferOrder): Promise<Transfer> {
     const { newId, now, hub } = this.#options
-    return beginTransfer(order, {
+    const { slot, ended } = await beginTransfer(order, {
       ...{ environment: () => this.#live, newId, now },
       persisted: () => this.#persisted(),
       lost: (message) => void hub.incident('LEDGER_CONTRADICTED', message),
     })
+    return {
+      slot,
+      ended: async (how) => {
+        await ended(how)
+        for (const { stall } of this.#options.catalog.runtime.runs.open()) stall.suspect()
+      },
+    }
   }
 
   /** After a start: reports the labware of each transfer that the end of the service has cut off, unless that was reported before. */

@@ -76,6 +76,8 @@ export class Stall {
     if (!isBlockedWhole(this.#execution)) return
     // Requests wait for a plan that is being made, and not for each other.
     if (this.#execution.environment.planner.isDue) return
+    // A storage that moves labware for a person comes to its end, and then this is looked at again.
+    if (this.#execution.environment.labware.inTransfer.size > 0) return
     const live = this.#execution.live()
     const obstacles = live.flatMap(({ control: { waiting } }) => waiting!.obstacles())
     const holders = obstacles.flatMap(({ thread_id }) => (thread_id !== null && this.#execution.find(thread_id)) || [])
