@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { oneDevice } from '../../src/testing/devices.ts'
 import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { serialOf } from '../driver.ts'
@@ -142,4 +143,12 @@ test('it says nothing about itself', async (t) => {
   t.equal(await b.run(b.device.identify()), null)
   await b.run(b.device.check())
   t.same(b.written, [])
+})
+
+test('its silence means nothing, since it cannot be asked', async (t) => {
+  const { clock, instrument, start, perform } = await oneDevice(t, driver)
+  await start()
+  await perform('initialize', {})
+  await clock.advance(60_000)
+  t.match(instrument.info(), { state: 'ready', heard_at: null })
 })

@@ -54,6 +54,8 @@ class LineScanner extends WithMount<SerialMount<Settings>> implements Device {
     })
   }
 
+  readonly isNeverAsked = true
+
   /** The scanner cannot be asked. */
   async identify(): Promise<null> {
     return null

@@ -121,6 +121,8 @@ export type Device = Commands & {
    * where the instrument cannot tell. Moves nothing, and is answered at any moment, so that the place of a plate is known after an interrupted move.
    */
   whereIsPlate?(): Promise<PlateWhereabouts>
+  /** Whether the instrument cannot be asked how it is, so that its silence means nothing. Absent for others. */
+  readonly isNeverAsked?: boolean
   /** The skills of an arm; null before it has reported them. Absent for devices that are not arms. */
   readonly skills?: ReadonlySet<Skill> | null
   /** The person who carries; absent for instruments. */

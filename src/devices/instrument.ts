@@ -122,7 +122,7 @@ export class Instrument {
   }
 
   info(): DeviceInfo {
-    const { driver, simulated } = this.#configured
+    const { driver, simulated, driven } = this.#configured
     const { latch, leftOn, parts } = this.condition
     return {
       ...{ ...this.summary(), driver, simulated },
@@ -133,7 +133,7 @@ export class Instrument {
       stopped: latch.stop,
       may_still_be_on: this.mayStillBeOn,
       ...{ heating: leftOn.heating, parts: parts.known, unfit: this.abilities.unfit ?? null },
-      heard_at: this.#configured.driven?.wire.heard_at ?? null,
+      heard_at: driven && !driven.device.isNeverAsked ? driven.wire.heard_at : null,
       identity: this.#presence?.identity ?? null,
       lock: this.lock.shown,
     }

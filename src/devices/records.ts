@@ -156,7 +156,7 @@ export const DeviceInfo = v.strictObject({
   ),
   heard_at: described(
     v.nullable(UnixSeconds),
-    'When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire',
+    'When the instrument last answered, in whole seconds; null before it has, for an instrument that cannot be asked, and where no words go over a wire',
   ),
   may_still_be_on: described(
     v.boolean(),
