@@ -252,12 +252,17 @@ test('a held operation is renewed until it is let go, and no more once it has en
   }
   const client = new Bench({ url, key: secrets.operate })
   const path = { device_id: 'arm-1' }
-  const hold = await client.hold('freeDrive', { path, body: {} }, { every_ms: 10 })
-  while (renewals < 5) await new Promise(setImmediate)
+  const begin = () => client.hold('freeDrive', { path, body: {} }, { every_ms: 10 })
+  let hold = await begin()
+  // On a computer that had no time for three seconds it has ended, and is begun anew.
+  while (renewals < 5) {
+    if (hold.isOver) hold = await begin()
+    await new Promise(setImmediate)
+  }
   t.match([arm.state, hold.isOver, hold.record.status], ['busy', false, 'running'])
   t.match(await hold.end(), { status: 'ended', ended_early: true, result: { success: true, message: /; its caller ended it$/ } })
   t.equal(hold.isOver, true)
-  const other = await client.hold('freeDrive', { path, body: {} }, { every_ms: 10 })
+  const other = await begin()
   await client.stop('arm-1')
   while (!other.isOver) await new Promise(setImmediate)
   t.match(await other.end(), { status: 'ended', result: { success: false, message: 'stopped' } })
