@@ -169,7 +169,7 @@ test('a point out of reach is refused, and so is whatever comes before initializ
 test('a stop goes out at once on the same connection, ends the motion where it is, and is confirmed when it stands', async (t) => {
   const { arm, run, clock, written, line } = await ready()
   const moving = arm.pick(targetOf(nest), calm)
-  await clock.advance(300)
+  await clock.advance(100)
   t.equal(line.simulator.world.moving, true)
   const before = clock.now()
   const halted = arm.halt()
@@ -269,7 +269,7 @@ test('a robot that somebody detached, or that restarted, has a fault', async (t)
 test('an arm that stands short of its goal has failed', async (t) => {
   const { arm, run, clock, line } = await ready()
   const moving = arm.pick(targetOf(nest), calm).catch((error) => error)
-  await clock.advance(300)
+  await clock.advance(100)
   line.write(Buffer.from('halt\n', 'latin1'))
   t.match(await run(moving), { code: 'device_failed', message: /it stands, and not where it was sent/ })
 })
