@@ -134,6 +134,9 @@ export class Advice {
     const place = nameOf(resource)
     this.#meanwhile?.push({ thread_id, place })
     this.#pass(thread_id, place)
+    // Labware that stands there already does not set out.
+    const zone = ticket.claimant.placement?.zone
+    if (zone && (zone === resource || zone.device === resource)) this.moves(thread_id)
     this.events?.granted()
   }
 
