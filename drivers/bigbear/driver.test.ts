@@ -10,7 +10,7 @@ async function bench(chosen: object = {}): Promise<Bench> {
   return bench
 }
 
-/** What another program says to it. */
+/** Sends the instrument a line, as another program would. */
 function byHand({ line }: Bench, command: string): void {
   line.simulator.receive(Buffer.from(`${command}\r`))
 }

@@ -63,7 +63,7 @@ class SimulatedGrinder extends WithMount<InstrumentEnd<Settings>> implements Sim
     if (command === '06') return this.#stop()
     if (command === '05') return this.#clear()
     if (this.#state === fault) return fault
-    // It does one thing at a time.
+    // The GenoGrinder carries out one command at a time.
     if (this.world.moving) return this.#state
     if (command === '02') return this.#set(words)
     if (command === '03') return this.#initialize()

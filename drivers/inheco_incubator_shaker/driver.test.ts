@@ -21,7 +21,7 @@ function commands({ written }: Bench): string[] {
   return written.map((frame) => frame.slice(6, -1))
 }
 
-/** What another program says to it. */
+/** Sends the instrument a line, as another program would. */
 function byHand({ line }: Bench, command: string): void {
   line.simulator.receive(request(command, address))
 }

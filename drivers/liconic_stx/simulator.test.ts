@@ -80,7 +80,7 @@ test('a motion that cannot be is taken, and shows as an error until it is reset'
   simulator.setFault('jam', true)
   t.equal(await errorOf(), '0\r\n1\r\n00009\r\n')
   simulator.setFault('jam', false)
-  t.ok(places.has(1), 'whoever frees it puts the plate back')
+  t.ok(places.has(1), 'the person who frees the shuttle puts the plate back')
   t.notOk(simulator.setFault('overtemperature', true))
 })
 

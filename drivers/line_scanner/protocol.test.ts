@@ -34,7 +34,7 @@ test('with a suffix of the settings nothing else ends a code', (t) => {
   t.end()
 })
 
-test('a code is text without what stands around it', (t) => {
+test('a code is text without the white space and control characters around it', (t) => {
   for (const [bytes, read] of [
     [Buffer.from(' PLATE-1 '), { code: 'PLATE-1' }],
     [Buffer.from('\x02PLATE-1\x03'), { code: 'PLATE-1' }],

@@ -66,7 +66,7 @@ class MettlerBalance extends WithMount<SerialMount<Settings>> implements Device 
   readonly tare = this.#runner.operation((_params: object, signal) => this.#command('T', signal, 'tared'))
   readonly zero = this.#runner.operation((_params: object, signal) => this.#command('Z', signal, 'set to zero'))
 
-  /** Cancels what the balance was told before, such as to send its weight again and again, and wakes it from standby. */
+  /** Cancels all commands that the balance still carries out, such as to send its weight repeatedly, and wakes the balance from standby. */
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustAnswer()
     signal.throwIfAborted()

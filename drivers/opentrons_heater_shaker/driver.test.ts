@@ -17,7 +17,7 @@ async function locked(): Promise<Bench> {
   return b
 }
 
-/** What another program says to it. */
+/** Sends the instrument a line, as another program would. */
 function byHand({ line }: Bench, code: string): void {
   line.simulator.receive(Buffer.from(`${code}\n`))
 }

@@ -10,7 +10,7 @@ async function bench(): Promise<Bench> {
   return bench
 }
 
-/** What another program says to it. */
+/** Sends the instrument a line, as another program would. */
 function byHand({ line }: Bench, code: string): void {
   line.simulator.receive(Buffer.from(`${code}\r\n\r\n`))
 }

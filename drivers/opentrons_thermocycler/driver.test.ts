@@ -18,7 +18,7 @@ function begin<T>(operation: Promise<T>): Promise<T> {
   return operation
 }
 
-/** What another program, or a person at the button, says to it. */
+/** Sends the thermocycler a line, as another program or a person at its button would. */
 function byHand({ line }: Pick<Bench, 'line'>, code: string): void {
   line.simulator.receive(Buffer.from(`${code}\r\n`))
 }

@@ -36,7 +36,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 0.3 },
   settings,
   serial: { baud: 19200 },
-  // It tells no temperature and no position, and what it answers to the only question after a restart is not known.
+  // The PlateLoc reports no temperature and no position, and its answer to the only question after a restart is not known.
   trial: { shows_restart: false },
   signature,
   profile,
