@@ -28,6 +28,9 @@ export class Configurations {
   readonly #kinds = new Map<Resource, string>()
   readonly #journeys = new WeakMap<Ticket, { true?: number; false?: number }>()
   readonly #numbers = new Map<Resource | string, number>()
+  /** The stops of tickets, of which equal ones are one list, by what they list. */
+  readonly #stops = new Map<string, readonly Resource[]>()
+  readonly #sameStop = new WeakMap<readonly Resource[], readonly Resource[]>()
 
   constructor(occupancy: Occupancy) {
     this.#occupancy = occupancy
@@ -71,6 +74,18 @@ export class Configurations {
     return known[`${isStop}`]!
   }
 
+  /** Returns the first stop that listed the same resources. */
+  #one(resources: readonly Resource[]): readonly Resource[] {
+    let one = this.#sameStop.get(resources)
+    if (!one) {
+      const names = this.#namesOf(resources)
+      one = this.#stops.get(names) ?? resources
+      this.#stops.set(names, one)
+      this.#sameStop.set(resources, one)
+    }
+    return one
+  }
+
   #namesOf(resources: readonly Resource[]): string {
     let names = ''
     for (const resource of resources) names += `${this.#numberOf(resource)},`
@@ -88,7 +103,14 @@ export class Configurations {
 
   #write(journeys: readonly Journey[], isHere: (resource: Resource) => boolean): Configuration {
     const places = new Places()
-    const travellers = journeys.map((journey) => travellerOf(journey, places))
+    const numbered = new Map<readonly Resource[], readonly number[]>()
+    const stopOf = (resources: readonly Resource[]) => {
+      const stop = this.#one(resources)
+      const numbers = numbered.get(stop) ?? places.all(stop)
+      numbered.set(stop, numbers)
+      return numbers
+    }
+    const travellers = journeys.map((journey) => travellerOf(journey, places, stopOf))
     const parking = places.all(this.#occupancy.parking.filter(isHere))
     return { ...this.#layout(places), parking, travellers }
   }
@@ -184,12 +206,16 @@ class Places {
   }
 }
 
-function travellerOf({ claimant, ticket, here, isStop }: Journey, places: Places): Traveller {
+function travellerOf(
+  { claimant, ticket, here, isStop }: Journey,
+  places: Places,
+  stopOf: (stop: readonly Resource[]) => readonly number[],
+): Traveller {
   const { home } = claimant
   const stops = isStop || ticket.isIdle ? ticket.later : [ticket.resources, ...ticket.later]
   return {
     at: places.all(here),
-    stops: stops.map((stop) => places.all(stop)),
+    stops: stops.map(stopOf),
     stays: ticket.request.stays === true && !(stops.at(-1) ?? here).some(isStorage),
     // Labware that comes to a stop may be parked when it waits for the next one.
     canPark: isStop || ticket.canPark,

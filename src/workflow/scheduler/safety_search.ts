@@ -1,11 +1,12 @@
 // The search of the safe-state check: whether all labware of a configuration can still finish. It is depth-first with memory. It knows places as
-// numbers only, so that a configuration can be sent to a worker.
+// numbers only, so that a configuration can be sent to a worker. Places that are alike, such as the slots of a storage, are one place with room for
+// several labware: a search costs no more for a thousand slots than for one.
 
 /** The rest of one labware's journey. Places are numbers. */
 export type Traveller = {
   /** The places that the labware occupies until its first move here: more than one while it holds a device and stands elsewhere. */
   readonly at: readonly number[]
-  /** The places of each later stop, of which one is used. */
+  /** The places of each later stop, of which one is used. Equal stops of several travellers are one array, which is read only once. */
   readonly stops: readonly (readonly number[])[]
   /** Whether the labware stays at its last stop; otherwise it leaves the deck there. */
   readonly stays: boolean
@@ -57,21 +58,23 @@ class Search {
   isCutShort = false
   readonly #configuration: Configuration
   readonly #bound: number
+  /** For each place how many labware can stand there. */
+  readonly #room: Int32Array
   readonly #travellers: readonly Traveller[]
   /** For each traveller its place, `gone` or `before`. */
   readonly #at: Int32Array
   /** For each traveller the index of its next stop. */
   readonly #next: Int32Array
   /** For each place how many occupy it. */
-  readonly #taken: Uint8Array
+  readonly #taken: Int32Array
   /** For each place how many stops ahead use it. */
   readonly #wants: Int32Array
-  /** For each place the first one that is like it: to exchange two of them changes nothing. */
-  readonly #alias: readonly number[]
+  /** For each stop how often it is ahead: where two travellers have the same stop ahead, each of its places is wanted. */
+  readonly #ahead = new Map<readonly number[], number>()
   /** The configurations from which the search did not get on, and those on the way to the present one. */
   readonly #seen = new Set<string>()
   /** For each place how many of those that may be stuck for ever occupy it. */
-  readonly #stuckAt: Uint8Array
+  readonly #stuckAt: Int32Array
   readonly #isParking: Uint8Array
   /** The places of which it matters that nobody stands there, besides those that somebody wants. */
   readonly #isPassed: Uint8Array
@@ -81,22 +84,24 @@ class Search {
   readonly #trail: number[] = []
 
   constructor(configuration: Configuration, bound: number) {
-    const { travellers, kinds, ways, blocked, parking } = configuration
-    this.#configuration = configuration
+    const alike = alikes(configuration)
+    this.#configuration = merged(configuration, alike)
     this.#bound = bound
+    const { travellers, kinds, ways, blocked, parking } = this.#configuration
     this.#travellers = travellers
     this.#at = new Int32Array(travellers.length).fill(before)
     this.#next = new Int32Array(travellers.length)
-    this.#taken = new Uint8Array(kinds.length)
-    this.#stuckAt = new Uint8Array(kinds.length)
+    this.#taken = new Int32Array(kinds.length)
+    this.#stuckAt = new Int32Array(kinds.length)
     this.#isParking = new Uint8Array(kinds.length)
     this.#isPassed = new Uint8Array(kinds.length)
     this.#wants = new Int32Array(kinds.length)
-    this.#alias = aliases(configuration)
+    this.#room = new Int32Array(kinds.length)
+    for (const place of alike) this.#room[place]!++
     for (const place of blocked) this.#taken[place]!++
     for (const { at, stops } of travellers) {
       for (const place of at) this.#taken[place]!++
-      for (const stop of stops) for (const place of stop) this.#wants[place]!++
+      for (const stop of stops) this.#wish(stop, 1)
     }
     for (const place of parking) this.#isParking[place] = 1
     for (const alternatives of ways) for (const passed of alternatives) for (const place of passed) this.#isPassed[place] = 1
@@ -163,10 +168,7 @@ class Search {
 
   #key(): string {
     let key = ''
-    for (let i = 0; i < this.#at.length; i++) {
-      const at = this.#at[i]!
-      key += String.fromCharCode((at < 0 ? at : this.#alias[at]!) + 2, this.#next[i]!)
-    }
+    for (let i = 0; i < this.#at.length; i++) key += String.fromCharCode(this.#at[i]! + 2, this.#next[i]!)
     return key
   }
 
@@ -178,13 +180,12 @@ class Search {
     const { travellers } = this.#configuration
     const stuck = new Set<number>()
     for (let i = 0; i < travellers.length; i++) if (this.#at[i] !== gone && !this.#hasFinished(i)) stuck.add(i)
-    const blocked = new Uint8Array(this.#taken)
+    const blocked = new Int32Array(this.#taken)
     for (const i of stuck) for (const place of this.#placesOf(i)) blocked[place]!--
     // From here on `blocked` is what never moves; the stuck ones are put back.
     const isShut = (i: number, place: number) => {
-      const own = this.#placesOf(i)
-      const others = (at: number) => blocked[at]! + this.#stuckAt[at]! - (own.includes(at) ? 1 : 0) > 0
-      return others(place) || this.#configuration.conflicts[place]!.some(others)
+      const isFull = (at: number) => blocked[at]! + this.#stuckAt[at]! - this.#countOf(i, at) >= this.#room[at]!
+      return isFull(place) || this.#configuration.conflicts[place]!.some(isFull)
     }
     this.#stuckAt.fill(0)
     for (const i of stuck) for (const place of this.#placesOf(i)) this.#stuckAt[place]!++
@@ -228,7 +229,9 @@ class Search {
     const end = this.#endOf(i)
     if (end !== undefined) return this.#moves(i, stays ? end : gone, stops.length)
     if (!this.#isOpen) return false
-    const place = stops[next]!.find((place) => this.#isFree(i, place) && !this.#isWanted(i, place))
+    const place = this.#isShared(i, stops[next]!)
+      ? undefined
+      : stops[next]!.find((place) => this.#isFree(i, place) && !this.#isWanted(i, place))
     if (place !== undefined) return this.#moves(i, place, next + 1)
     return home >= 0 && at !== home && this.#travellers[i]!.canPark && this.#isFree(i, home) && !this.#isWanted(i, home)
       ? this.#moves(i, home, next)
@@ -238,6 +241,7 @@ class Search {
   /** Returns the place at which the traveller ends if it passes through all its stops while the others stand still; undefined if it cannot. */
   #endOf(i: number): number | undefined {
     const { stops, stays } = this.#travellers[i]!
+    if (stays && this.#isShared(i, stops.at(-1)!)) return undefined
     let from: readonly number[] = this.#placesOf(i)
     for (let stop = this.#next[i]!; stop < stops.length; stop++) {
       const isLast = stop === stops.length - 1
@@ -260,6 +264,14 @@ class Search {
   #isStop(i: number, place: number): boolean {
     let others = this.#wants[place]! - this.#ownWants(i, place)
     for (const conflict of this.#configuration.conflicts[place]!) others += this.#wants[conflict]! - this.#ownWants(i, conflict)
+    return others > 0
+  }
+
+  /** Whether another traveller has the same stop ahead. */
+  #isShared(i: number, stop: readonly number[]): boolean {
+    const { stops } = this.#travellers[i]!
+    let others = this.#ahead.get(stop)!
+    for (let own = this.#next[i]!; own < stops.length; own++) if (stops[own] === stop) others--
     return others > 0
   }
 
@@ -295,17 +307,10 @@ class Search {
     return moving.sort((a, b) => left(a) - left(b) || a - b)
   }
 
-  /** Lists the moves to each of the places; of places that are alike, to one only. */
   *#movesTo(i: number, places: readonly number[], next: number): Generator<Move> {
-    const listed: number[] = []
     // A move between places that are alike is of no use, unless it leads to the next stop.
-    if (next === this.#next[i] && this.#at[i]! >= 0) listed.push(this.#alias[this.#at[i]!]!)
-    for (const place of places) {
-      const alias = this.#alias[place]!
-      if (listed.includes(alias) || !this.#isReachable(i, place)) continue
-      listed.push(alias)
-      yield { i, place, next }
-    }
+    const useless = next === this.#next[i] ? this.#at[i] : undefined
+    for (const place of places) if (place !== useless && this.#isReachable(i, place)) yield { i, place, next }
   }
 
   // The board
@@ -315,12 +320,21 @@ class Search {
     return at === before ? this.#travellers[i]!.at : at === gone ? [] : [at]
   }
 
-  /** Whether nobody but the traveller itself occupies the place. */
+  /** How many times the traveller itself occupies the place. */
+  #countOf(i: number, place: number): number {
+    let count = 0
+    for (const own of this.#placesOf(i)) if (own === place) count++
+    return count
+  }
+
+  /** Whether the others leave no room at the place. */
+  #isTaken(i: number, place: number): boolean {
+    return this.#taken[place]! - this.#countOf(i, place) >= this.#room[place]!
+  }
+
+  /** Whether the traveller has room at the place and at all that cannot be taken at the same time. */
   #isFree(i: number, place: number): boolean {
-    const own = this.#placesOf(i)
-    if (this.#taken[place]! > (own.includes(place) ? 1 : 0)) return false
-    for (const other of this.#configuration.conflicts[place]!) if (this.#taken[other]! > (own.includes(other) ? 1 : 0)) return false
-    return true
+    return !this.#isTaken(i, place) && !this.#configuration.conflicts[place]!.some((other) => this.#isTaken(i, other))
   }
 
   #isReachable(i: number, place: number): boolean {
@@ -330,10 +344,7 @@ class Search {
   #hasWay(i: number, from: number, to: number): boolean {
     if (this.#isOpen || from === to) return true
     const { kinds, kindCount, ways } = this.#configuration
-    const own = this.#placesOf(i)
-    return ways[kinds[from]! * kindCount + kinds[to]!]!.some((passed) =>
-      passed.every((place) => place === to || this.#taken[place]! <= (own.includes(place) ? 1 : 0)),
-    )
+    return ways[kinds[from]! * kindCount + kinds[to]!]!.some((passed) => passed.every((place) => place === to || !this.#isTaken(i, place)))
   }
 
   #moves(i: number, place: number, next: number): true {
@@ -345,11 +356,16 @@ class Search {
   #set(i: number, place: number, next: number): void {
     for (const left of this.#placesOf(i)) this.#taken[left]!--
     const { stops } = this.#travellers[i]!
-    for (let stop = this.#next[i]!; stop < next; stop++) for (const wanted of stops[stop]!) this.#wants[wanted]!--
-    for (let stop = next; stop < this.#next[i]!; stop++) for (const wanted of stops[stop]!) this.#wants[wanted]!++
+    for (let stop = this.#next[i]!; stop < next; stop++) this.#wish(stops[stop]!, -1)
+    for (let stop = next; stop < this.#next[i]!; stop++) this.#wish(stops[stop]!, 1)
     this.#at[i] = place
     this.#next[i] = next
     for (const entered of this.#placesOf(i)) this.#taken[entered]!++
+  }
+
+  #wish(stop: readonly number[], change: 1 | -1): void {
+    this.#ahead.set(stop, (this.#ahead.get(stop) ?? 0) + change)
+    for (const place of stop) this.#wants[place]! += change
   }
 
   #backTo(mark: number): void {
@@ -362,22 +378,41 @@ class Search {
 }
 
 /** Returns for each place the first one that is like it: of its kind, a stop of the same travellers, and equally blocked and passed. */
-function aliases({ kinds, ways, conflicts, blocked, parking, travellers }: Configuration): number[] {
+function alikes({ kinds, ways, conflicts, blocked, parking, travellers }: Configuration): number[] {
   const signs = kinds.map((kind, place) => [kind, conflicts[place]!.length > 0 ? place : -1])
   for (const place of blocked) signs[place]!.push(-2)
   for (const place of parking) signs[place]!.push(-3)
   for (const alternatives of ways) for (const passed of alternatives) for (const place of passed) signs[place]!.push(-4, place)
-  travellers.forEach(({ stops, home }, i) => {
-    if (home >= 0) signs[home]!.push(-5, i)
-    stops.forEach((stop, at) => {
-      for (const place of stop) signs[place]!.push(i, at)
-    })
-  })
+  for (const [i, { home }] of travellers.entries()) if (home >= 0) signs[home]!.push(-5, i)
+  const stops = new Set(travellers.flatMap(({ stops }) => stops))
+  for (const [number, stop] of [...stops].entries()) for (const place of stop) signs[place]!.push(number)
   const first = new Map<string, number>()
   return signs.map((sign, place) => {
     const key = sign.join()
-    const alias = first.get(key) ?? place
-    first.set(key, alias)
-    return alias
+    const alike = first.get(key) ?? place
+    first.set(key, alike)
+    return alike
   })
+}
+
+/** Returns the configuration in which places that are alike are one. A traveller that occupies two of them occupies that one twice. */
+function merged(configuration: Configuration, alike: readonly number[]): Configuration {
+  const known = new Map<readonly number[], readonly number[]>()
+  const merge = (places: readonly number[]) => {
+    const all = known.get(places) ?? [...new Set(places.map((place) => alike[place]!))]
+    known.set(places, all)
+    return all
+  }
+  const travellers = configuration.travellers.map((traveller) => ({
+    ...traveller,
+    at: traveller.at.map((place) => alike[place]!),
+    stops: traveller.stops.map(merge),
+    home: traveller.home < 0 ? -1 : alike[traveller.home]!,
+  }))
+  return {
+    ...configuration,
+    blocked: configuration.blocked.map((place) => alike[place]!),
+    parking: merge(configuration.parking),
+    travellers,
+  }
 }
