@@ -1,6 +1,7 @@
-// The racks of a storage: how the slots that people count relate to racks and levels.
+// The racks of a storage: how the slots that people count relate to racks and levels. The settings and the profile that storages share.
 
 import * as v from 'valibot'
+import type { Limits, Profile } from '../src/devices/device.ts'
 import { described, Whole } from '../src/kit/described.ts'
 
 /** The number of plates in a rack. */
@@ -14,7 +15,23 @@ export function racksOf<Rack extends v.GenericSchema>(rack: Rack) {
   )
 }
 
+export const SimulatedPlates = v.optional(described(v.array(Whole(1, 10_000)), 'Slots that hold a plate when a simulation begins'), [])
+
 type Rack = { slots: number }
+type Ranges = Record<'min_temperature' | 'max_temperature' | 'min_speed' | 'max_speed', number>
+type Fitted = { model: string; climate: boolean; shakes: boolean; speedStep: number }
+
+/** Returns the profile of a storage. It has the limits of a climate and of a shaker only where it is fitted with them. */
+export function storageProfile(chosen: Ranges & { racks: readonly Rack[] }, { model, climate, shakes, speedStep }: Fitted): Profile {
+  const { min_temperature, max_temperature, min_speed, max_speed } = chosen
+  const limits: Limits = { slot: { min: 1, max: slotsIn(chosen.racks), unit: '', step: 1 } }
+  if (climate) limits.temperature = { min: min_temperature, max: max_temperature, unit: '°C', step: 0.1 }
+  if (shakes) {
+    limits.speed = { min: min_speed, max: max_speed, unit: 'rpm', step: speedStep }
+    limits.duration = { min: 4, max: 7 * 86_400, unit: 's', step: 1 }
+  }
+  return { model, limits, features: { uninterruptible: true, ...(climate && { climate }) }, ends_early: shakes ? ['shake'] : [] }
+}
 
 /** Returns the number of slots in all racks. */
 export function slotsIn(racks: readonly Rack[]): number {

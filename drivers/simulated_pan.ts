@@ -1,6 +1,14 @@
-// The pan of a simulated balance: its load settles and drifts. It needs no timer, since its value follows from the last change and its time.
+// The base of simulated balances, and their pan: the load settles and drifts. The pan needs no timer, since its value follows from the last change and its
+// time.
 
 import type { Clock } from '../src/kit/clock.ts'
+import type { InstrumentEnd, MechanicalFault } from './transports/simulator.ts'
+import { WithMount } from './with_mount.ts'
+
+export const capacity_g = 220
+export const least_g = -20
+/** How far from the zero point of its adjustment a balance lets itself be set to zero. */
+export const zeroRange_g = 4.4
 
 /** A change is done to two thirds after this time, and counts as stable after `settled_ms`. */
 const timeConstant_ms = 350
@@ -9,7 +17,7 @@ const drift_g_per_min = 0.0001
 /** The effect of a hand on the pan on the value. */
 const touch = { g: 0.5, ms: 400 }
 
-export class Pan {
+class Pan {
   readonly #clock: Clock
   readonly #on: number
   #load: number
@@ -75,5 +83,21 @@ export class Pan {
     const now = this.#clock.now()
     const sways = this.touched ? touch.g * Math.sin(now / touch.ms) : 0
     return this.#settling + ((now - this.#on) / 60_000) * drift_g_per_min + sways
+  }
+}
+
+export class WithPan<Settings extends { load_g: number }> extends WithMount<InstrumentEnd<Settings>> {
+  /** Tests put loads on it. */
+  readonly pan = new Pan(this.at.clock, this.at.settings.load_g)
+
+  get world() {
+    return { moving: false, heating: false, net: this.pan.net, tare: this.pan.tareWeight }
+  }
+
+  /** A jam is something that touches the pan. */
+  setFault(fault: MechanicalFault, present: boolean): boolean {
+    if (fault !== 'jam') return false
+    this.pan.touched = present
+    return true
   }
 }

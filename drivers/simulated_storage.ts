@@ -2,7 +2,7 @@
 
 import type { Clock } from '../src/kit/clock.ts'
 import { Timers } from './simulated_parts.ts'
-import type { Place, Places } from './transports/simulator.ts'
+import type { MechanicalFault, Place, Places } from './transports/simulator.ts'
 
 /** The reason why a motion of the shuttle ended before its time. */
 export type ShuttleFault = 'jam' | 'nothing to take' | 'no room' | 'door'
@@ -75,18 +75,17 @@ export class Shuttle {
     this.#after(homing_s, () => this.#end())
   }
 
-  /** Blocks the shuttle, or frees it: a person then puts the plate on it back to where it came from. */
-  setJam(jammed: boolean): void {
-    this.#jammed = jammed
-    if (jammed && this.#isMoving) this.#end('jam')
-    if (!jammed) this.#putBack()
-  }
-
-  /** Opens or closes the door of the chamber. The shuttle does not move while it is open. */
-  setDoor(open: boolean): void {
-    this.#doorIsOpen = open
-    if (open && this.#isMoving) this.#end('door')
-    if (!open) this.#putBack()
+  /**
+   * Blocks the shuttle or opens the door of the chamber, which both end a motion. When a person frees the shuttle or closes the door, the plate on the
+   * shuttle is put back to where it came from.
+   */
+  setFault(fault: MechanicalFault, present: boolean): boolean {
+    if (fault === 'overtemperature') return false
+    if (fault === 'jam') this.#jammed = present
+    else this.#doorIsOpen = present
+    if (!present) this.#putBack()
+    else if (this.#isMoving) this.#end(fault === 'jam' ? 'jam' : 'door')
+    return true
   }
 
   powerOff(): void {

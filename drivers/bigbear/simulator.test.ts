@@ -1,22 +1,11 @@
 import { test } from 'tap'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn() {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({ clock, settings: {}, send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
-  const ask = async (text: string) => {
-    said.length = 0
-    simulator.receive(Buffer.from(`${text}\r`, 'latin1'))
-    await clock.advance(20)
-    return said.join('')
-  }
-  return { clock, simulator, ask }
-}
+const instrument = () => switchedOn(simulate, {}, { ending: '\r', ms: 20 })
 
 test('it speeds up, runs, slows down and stands, and says which', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   t.equal(await ask('Q'), 'STOP\r')
   t.equal(await ask('V1400'), '')
   t.equal(await ask('G'), '')
@@ -31,7 +20,7 @@ test('it speeds up, runs, slows down and stands, and says which', async (t) => {
 })
 
 test('it finds home from rest only, and a start leaves it', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   await ask('F')
   t.match(simulator.world, { moving: true, home: false })
   await clock.advance(3000)
@@ -42,7 +31,7 @@ test('it finds home from rest only, and a start leaves it', async (t) => {
 })
 
 test('it refuses what it does not know', async (t) => {
-  const { ask, simulator } = switchedOn()
+  const { ask, simulator } = instrument()
   for (const text of ['V59', 'V3571', 'A11', 'V', 'hello', '@1Q']) t.equal(await ask(text), '?:\r', text)
   t.equal(await ask('A7'), '')
   t.equal(simulator.world.acceleration, 7)

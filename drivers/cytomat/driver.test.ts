@@ -1,40 +1,20 @@
-import { type Test, test } from 'tap'
+import { test } from 'tap'
 import * as v from 'valibot'
-import { type Hand, tampered } from '../../src/testing/drivers/tampered.ts'
-import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
-import type { Places } from '../transports/simulator.ts'
+import { begin, isRefused, type Storage, storageOn, storageTests } from '../../src/testing/drivers/storage.ts'
+import { tampered } from '../../src/testing/drivers/tampered.ts'
+import { calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 import { settings } from './models.ts'
 
-type Storage = Bench & { hand: Hand; places: Places }
+const bench = (chosen?: object) => storageOn(driver, (frame) => frame.startsWith('ch:'), chosen)
 
-async function bench(chosen: object = {}): Promise<Storage> {
-  const { driver: same, hand } = tampered(driver)
-  const made = await onSimulator(same, chosen)
-  await made.run(made.device.initialize({}, calm))
-  made.written.length = 0
-  return { ...made, hand, places: made.line.simulator.places! }
-}
-
-function begin<T>(operation: Promise<T>): Promise<T> {
-  operation.catch(() => {})
-  return operation
-}
-
-/** Types words at the instrument behind the driver's back. */
-function byHand({ line }: Bench, words: string): void {
-  line.simulator.receive(Buffer.from(`${words}\r`))
-}
-
-function commands({ written }: Bench): string[] {
-  return written.filter((frame) => !frame.startsWith('ch:'))
-}
-
-async function isRefused(t: Test, b: Storage, operation: () => Promise<unknown>, message: RegExp, code = 'interlock'): Promise<void> {
-  b.written.length = 0
-  await t.rejects(b.run(operation()), { code, message })
-  t.same(commands(b), [], 'nothing but questions is written')
-}
+storageTests({
+  ...{ driver, bench, shaker: { model: 'Cytomat 2 C450 Shake' }, storing: ['mv:ts 001'] },
+  empty: /reports error 02 \(no plate came onto the shovel\)\. See whether the slot/,
+  taken: /error 03 \(the plate did not leave/,
+  initializing: ['rs:be\r\n', 'll:in\r\n'],
+  halts: { move: 'ch:bs\r\n', shake: 'll:vd\r\n' },
+})
 
 test('its settings say what it can', async (t) => {
   t.same(driver.profile(v.parse(settings, {})), {
@@ -47,19 +27,17 @@ test('its settings say what it can', async (t) => {
   t.same([hotel.limits, hotel.features], [{ slot: { min: 1, max: 5, unit: '', step: 1 } }, { uninterruptible: true }])
   const { device } = await onSimulator(driver, { measures: ['temperature'] })
   for (const name of ['humidity', 'co2', 'shake', 'end', 'open', 'close', 'scan']) t.equal(device[name as 'humidity'], undefined, name)
-  t.throws(() => v.parse(settings, { min_temperature: 50, max_temperature: 20 }), /min_temperature has to be less/)
-  t.throws(() => v.parse(settings, { min_speed: 500, max_speed: 500 }), /min_speed has to be less/)
 })
 
 test('it stores a plate, and fetches it again', async (t) => {
   const b = await bench()
   b.places.put('station')
   await b.run(b.device.store!({ slot: 30 }, calm))
-  t.same([commands(b), b.places.has(30), b.places.has('station')], [['mv:ts 030\r\n'], true, false])
+  t.same([b.commands(), b.places.has(30), b.places.has('station')], [['mv:ts 030\r\n'], true, false])
   t.same(await b.run(b.device.whereIsPlate!()), { station: false, handler: false })
   b.written.length = 0
   await b.run(b.device.retrieve!({ slot: 30 }, calm))
-  t.same([commands(b), b.places.has(30), b.places.has('station')], [['mv:st 030\r\n'], false, true])
+  t.same([b.commands(), b.places.has(30), b.places.has('station')], [['mv:st 030\r\n'], false, true])
   t.same(await b.run(b.device.whereIsPlate!()), { station: true, handler: false })
 })
 
@@ -67,54 +45,19 @@ test('a model has its own form of words', async (t) => {
   const b = await bench({ model: 'Cytomat 2 C425' })
   b.places.put(22)
   await b.run(b.device.retrieve!({ slot: 22 }, calm))
-  t.same(commands(b), ['mv:st 01 00\r'])
+  t.same(b.commands(), ['mv:st 01 00\r'])
   const two = await bench({ model: 'Cytomat 2' })
   two.places.put(22)
   await two.run(two.device.retrieve!({ slot: 22 }, calm))
-  t.same(commands(two), ['mv:st 022\r'])
+  t.same(two.commands(), ['mv:st 022\r'])
 })
 
-test('it moves no plate onto another one, nor one that is not there', async (t) => {
-  const b = await bench()
-  const { device, places } = b
-  await isRefused(t, b, () => device.store!({ slot: 1 }, calm), /no plate at its transfer station; put the plate there/)
-  places.put('station')
-  await isRefused(t, b, () => device.retrieve!({ slot: 1 }, calm), /has a plate at its transfer station; remove/)
-  for (const slot of [0, 43]) await isRefused(t, b, () => device.store!({ slot }, calm), /no slot/, 'invalid')
-  await isRefused(t, b, () => device.store!({}, calm), /no slot/, 'invalid')
-  b.line.setFault('interlock_open')
-  for (const name of ['store', 'initialize'] as const)
-    await isRefused(t, b, () => device[name]!({ slot: 1 }, calm), /its door is open; close/)
-  b.line.clearFaults()
-  byHand(b, 'mv:ts 001')
-  await isRefused(t, b, () => device.store!({ slot: 1 }, calm), /busy; wait/)
-  await isRefused(t, b, () => device.initialize({}, calm), /busy; wait/)
-})
-
-test('it is done only when the sensors show it', async (t) => {
-  const b = await bench()
-  b.places.put(7)
-  let isDone = false
-  const fetching = b.device.retrieve!({ slot: 7 }, calm).then(() => {
-    isDone = true
-  })
-  while (!b.places.has('station')) await b.clock.advance(250)
-  t.notOk(isDone, 'the plate is there, and the handler still moves')
-  t.ok(b.line.simulator.world.moving)
-  await b.run(fetching)
-  t.notOk(b.line.simulator.world.moving)
-})
-
-test('what its sensors show otherwise than it should be is a fault, and where the plate seems to be is told', async (t) => {
+test('with its door open it does not move', async (t) => {
   const b = await bench()
   b.places.put('station')
-  const storing = begin(b.device.store!({ slot: 7 }, calm))
-  await b.clock.advance(5000)
-  b.hand.replace(/^bs 0/, 'bs 8')
-  await t.rejects(b.run(storing), {
-    code: 'device_failed',
-    message: /at rest, and its sensors show a plate at the transfer station and no plate on the handler; see where the plate is/,
-  })
+  b.line.setFault('interlock_open')
+  for (const name of ['store', 'initialize'] as const)
+    await isRefused(t, b, () => b.device[name]!({ slot: 1 }, calm), /its door is open; close/)
 })
 
 test('a plate that stays on the handler, and a motion without end, are faults', async (t) => {
@@ -135,73 +78,6 @@ test('a plate that stays on the handler, and a motion without end, are faults', 
     code: 'device_failed',
     message: /still moves after 130 s, and its sensors show a plate at the transfer/,
   })
-})
-
-test('one that holds a plate after it has found its positions is not initialized', async (t) => {
-  const b = await bench()
-  const initializing = begin(b.device.initialize({}, calm))
-  await b.clock.advance(5000)
-  b.places.put('handler')
-  await t.rejects(b.run(initializing), { code: 'device_failed', message: /plate on its handler/ })
-})
-
-test('an empty slot and a slot that is taken are errors in words', async (t) => {
-  const b = await bench()
-  await t.rejects(b.run(b.device.retrieve!({ slot: 3 }, calm)), {
-    code: 'device_failed',
-    message: /reports error 02 \(no plate came onto the shovel\)\. See whether the slot/,
-  })
-  await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /error 02/ })
-  b.written.length = 0
-  await b.run(b.device.initialize({}, calm))
-  t.same(commands(b), ['rs:be\r\n', 'll:in\r\n'])
-  await t.resolves(b.run(b.device.check()))
-  b.places.put('station')
-  b.places.put(3)
-  await t.rejects(b.run(b.device.store!({ slot: 3 }, calm)), { code: 'device_failed', message: /error 03 \(the plate did not leave/ })
-})
-
-test('with a plate on its handler it neither initializes nor moves, until a person has taken it', async (t) => {
-  const b = await bench()
-  b.places.put('station')
-  b.places.put(3)
-  await t.rejects(b.run(b.device.store!({ slot: 3 }, calm)), { code: 'device_failed' })
-  t.same(await b.run(b.device.whereIsPlate!()), { station: false, handler: true })
-  await isRefused(t, b, () => b.device.initialize({}, calm), /plate on its handler; open its door, take the plate out.*then initialize/)
-  b.places.take('handler')
-  await b.run(b.device.initialize({}, calm))
-  b.places.put('handler')
-  b.places.put('station')
-  await isRefused(t, b, () => b.device.store!({ slot: 4 }, calm), /plate on its handler/)
-})
-
-test('after a loss of power in the middle of a move no plate is lost', async (t) => {
-  const b = await bench()
-  b.places.put('station')
-  const storing = begin(b.device.store!({ slot: 3 }, calm))
-  await b.clock.advance(9000)
-  t.ok(b.places.has('handler'))
-  b.hand.restart()
-  b.line.simulator.places!.put('handler')
-  await t.rejects(b.run(storing), { code: 'device_failed', message: /restarted by itself.*where its plates are/ })
-  t.same(await b.run(b.device.whereIsPlate!()), { station: false, handler: true })
-  await isRefused(t, b, () => b.device.initialize({}, calm), /plate on its handler/)
-})
-
-test('a halt ends no motion, and is acknowledged when the handler is at rest', async (t) => {
-  const b = await bench()
-  b.places.put('station')
-  const storing = begin(b.device.store!({ slot: 3 }, calm))
-  await b.clock.advance(9000)
-  b.written.length = 0
-  const halting = b.device.halt()
-  t.same(b.written, ['ch:bs\r\n'])
-  await t.rejects(storing, { code: 'stopped' })
-  t.ok(b.line.simulator.world.moving)
-  await b.run(halting)
-  t.notOk(b.line.simulator.world.moving)
-  t.same([b.places.has(3), commands(b)], [true, []])
-  t.same(await b.run(b.device.whereIsPlate!()), { station: false, handler: false })
 })
 
 /** Answers the next questions and commands that begin with `words` in place of the instrument, `times` times. */
@@ -228,7 +104,7 @@ test('a command that it refuses for a moment is given again, if nothing has move
   b.places.put(3)
   refuse(b, 'mv:', 'er 02', 2)
   await b.run(b.device.retrieve!({ slot: 3 }, calm))
-  t.equal(commands(b).length, 3)
+  t.equal(b.commands().length, 3)
   b.places.take('station')
   b.places.put(3)
   b.written.length = 0
@@ -254,7 +130,7 @@ test('a command that it refuses and begins all the same is not given again', asy
     code: 'device_failed',
     message: /refused mv:st 003 and moves all the same/,
   })
-  t.same(commands(b), ['mv:st 003\r\n'])
+  t.same(b.commands(), ['mv:st 003\r\n'])
 })
 
 test('its climate is read and set, and not switched off', async (t) => {
@@ -264,7 +140,7 @@ test('its climate is read and set, and not switched off', async (t) => {
   t.same(await b.run(b.device.co2!()), { co2: 4.9, target: 5 })
   b.written.length = 0
   await b.run(b.device.set_temperature!({ temperature: 30.5 }, calm))
-  t.same(commands(b), ['ll:it 30.5\r\n'])
+  t.same(b.commands(), ['ll:it 30.5\r\n'])
   t.match(await b.run(b.device.get_temperature!()), { target: 30.5 })
   await isRefused(t, b, () => b.device.set_temperature!({ temperature: null }, calm), /cannot switch that off/, 'invalid')
   b.hand.replace(/^it \+30.5/m, 'it +25.0')
@@ -275,24 +151,11 @@ test('its shakers take the speed, shake for the time, and stop', async (t) => {
   const b = await bench({ model: 'Cytomat 2 C450 Shake' })
   const began = b.clock.now()
   await b.run(b.device.shake!({ speed: 400, duration: 60 }, calm))
-  t.same(commands(b), ['se:pb 20 0400\r\n', 'se:pb 21 0400\r\n', 'll:va\r\n', 'll:vd\r\n'])
+  t.same(b.commands(), ['se:pb 20 0400\r\n', 'se:pb 21 0400\r\n', 'll:va\r\n', 'll:vd\r\n'])
   t.ok(b.clock.now() - began >= 60_000)
   t.notOk(b.line.simulator.world.moving)
   b.hand.replace(/^pb 0400/m, 'pb 0300')
   await t.rejects(b.run(b.device.shake!({ speed: 400, duration: 60 }, calm)), { message: /shaker 1 took 300 rpm and not 400 rpm/ })
-})
-
-test('a stop of the shakers is on the wire at once', async (t) => {
-  const b = await bench({ model: 'Cytomat 2 C450 Shake' })
-  const shaking = begin(b.device.shake!({ speed: 400, duration: 600 }, calm))
-  await b.clock.advance(10_000)
-  t.ok(b.line.simulator.world.moving)
-  b.written.length = 0
-  const halting = b.device.halt()
-  t.same(b.written, ['ll:vd\r\n'])
-  await b.run(halting)
-  await t.rejects(shaking, { code: 'stopped' })
-  t.notOk(b.line.simulator.world.moving)
 })
 
 test('it tells what it is, and that it has restarted', async (t) => {

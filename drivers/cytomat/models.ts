@@ -1,9 +1,9 @@
 // The models of the Cytomat with the forms of their words, and the settings that choose one.
 
 import * as v from 'valibot'
-import type { Limits, Profile } from '../../src/devices/device.ts'
+import type { Profile } from '../../src/devices/device.ts'
 import { described, Whole } from '../../src/kit/described.ts'
-import { Levels, levelOf, racksOf, slotsIn } from '../racks.ts'
+import { Levels, levelOf, racksOf, SimulatedPlates, storageProfile } from '../racks.ts'
 
 type Model = { ending: '\r' | '\r\n'; addresses: 'slot' | 'rack and level'; shakes: boolean }
 
@@ -38,7 +38,7 @@ export const settings = v.pipe(
     max_temperature: v.optional(described(Degrees, 'Highest climate that may be set', '°C'), 50),
     min_speed: v.optional(described(Rpm, 'Slowest speed of the shakers', 'rpm'), 100),
     max_speed: v.optional(described(Rpm, 'Fastest speed of the shakers', 'rpm'), 1200),
-    simulated_plates: v.optional(described(v.array(Whole(1, 10_000)), 'Slots that hold a plate when a simulation begins'), []),
+    simulated_plates: SimulatedPlates,
   }),
   v.check((its) => its.min_temperature < its.max_temperature, 'min_temperature has to be less than max_temperature'),
   v.check((its) => its.min_speed < its.max_speed, 'min_speed has to be less than max_speed'),
@@ -50,21 +50,8 @@ export function modelOf({ model }: Settings): Model {
 }
 
 export function profile(chosen: Settings): Profile {
-  const { shakes } = modelOf(chosen)
-  const limits: Limits = { slot: { min: 1, max: slotsIn(chosen.racks), unit: '', step: 1 } }
-  const { min_temperature, max_temperature, min_speed, max_speed } = chosen
   const climate = chosen.measures.includes('temperature')
-  if (climate) limits.temperature = { min: min_temperature, max: max_temperature, unit: '°C', step: 0.1 }
-  if (shakes) {
-    limits.speed = { min: min_speed, max: max_speed, unit: 'rpm', step: 1 }
-    limits.duration = { min: 4, max: 7 * 86_400, unit: 's', step: 1 }
-  }
-  return {
-    model: chosen.model,
-    limits,
-    features: { uninterruptible: true, ...(climate && { climate: true }) },
-    ends_early: shakes ? ['shake'] : [],
-  }
+  return storageProfile(chosen, { model: chosen.model, climate, shakes: modelOf(chosen).shakes, speedStep: 1 })
 }
 
 /** Returns the words for a slot on the wire; undefined for a slot that there is not. */

@@ -2,12 +2,8 @@
 import asyncio
 import json
 import sys
-import warnings
 
 sys.path.insert(0, sys.argv[1])
-# Debian's `python3-serial` lies here, also for another Python.
-sys.path.append("/usr/lib/python3/dist-packages")
-warnings.simplefilter("ignore")
 from pylabrobot.legacy.storage.cytomat.constants import ActionType, CytomatType
 from pylabrobot.legacy.storage.cytomat.cytomat import CytomatBackend
 from pylabrobot.legacy.storage.cytomat.racks import cytomat_rack_23mm_21

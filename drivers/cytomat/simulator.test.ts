@@ -1,42 +1,28 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { settings } from './models.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn(chosen: object = {}) {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({
-    clock,
-    settings: v.parse(settings, chosen),
-    send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')),
-  })
-  const ask = async (words: string, ending = '\r') => {
-    said.length = 0
-    simulator.receive(Buffer.from(`${words}${ending}`, 'latin1'))
-    await clock.advance(100)
-    return said.join('')
-  }
-  return { clock, simulator, ask, places: simulator.places! }
-}
+const instrument = (chosen: object = {}) => switchedOn(simulate, v.parse(settings, chosen), { ending: '\r' })
 
 async function ready(chosen: object = {}) {
-  const on = switchedOn(chosen)
+  const on = instrument(chosen)
   await on.ask('ll:in')
   await on.clock.advance(30_000)
   return on
 }
 
 test('it takes CR and CR LF, and answers with CR', async (t) => {
-  const { ask } = switchedOn()
+  const { ask, hear } = instrument()
   t.equal(await ask('ch:bs'), 'bs 00\r')
-  t.equal(await ask('ch:bs', '\r\n'), 'bs 00\r')
+  hear('ch:bs\r\n')
+  t.equal(await ask(''), 'bs 00\r')
   t.equal(await ask('CH:BS'), 'bs 00\r')
 })
 
 test('it is busy while it finds its reference positions, and ready afterwards', async (t) => {
-  const { ask, clock } = switchedOn()
+  const { ask, clock } = instrument()
   t.equal(await ask('mv:ts 001'), 'er 11\r')
   t.equal(await ask('ll:in'), 'ok 01\r')
   t.equal(await ask('ll:in'), 'er 01\r')
@@ -121,7 +107,7 @@ test('what it does not know it refuses', async (t) => {
 })
 
 test('switched off it says nothing and leaves no timer', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   await ask('ll:in')
   simulator.powerOff()
   t.equal(await ask('ch:bs'), '')

@@ -198,10 +198,7 @@ class SimulatedCytomat extends WithMount<InstrumentEnd<Settings>> implements Sim
   }
 
   setFault(fault: MechanicalFault, present: boolean): boolean {
-    if (fault === 'overtemperature') return false
-    if (fault === 'jam') this.#shuttle.setJam(present)
-    else this.#shuttle.setDoor(present)
-    return true
+    return this.#shuttle.setFault(fault, present)
   }
 
   powerOff(): void {

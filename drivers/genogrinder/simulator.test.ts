@@ -1,27 +1,13 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn() {
-  const clock = new VirtualClock()
-  let said = ''
-  const send = (bytes: Uint8Array) => {
-    said += Buffer.from(bytes).toString('latin1')
-  }
-  const simulator = simulate({ clock, settings: v.parse(settings, {}), send })
-  const ask = async (frame: string, ms = 100) => {
-    said = ''
-    simulator.receive(Buffer.from(frame === '' ? '' : `${frame}\r`, 'latin1'))
-    await clock.advance(ms)
-    return said
-  }
-  return { clock, simulator, ask }
-}
+const instrument = () => switchedOn(simulate, v.parse(settings, {}), { ending: '\r' })
 
 test('a run locks, mixes for its time, and unlocks', async (t) => {
-  const { ask, simulator, clock } = switchedOn()
+  const { ask, simulator, clock } = instrument()
   t.equal(await ask('*02,030,1200*'), 'Parameters Set\r')
   t.equal(await ask('*04*', 1000), 'Running Sample\r')
   t.equal(await ask('*01*', 2000), 'Locking\r')
@@ -35,7 +21,7 @@ test('a run locks, mixes for its time, and unlocks', async (t) => {
 })
 
 test('homing and the clamp say when they are done', async (t) => {
-  const { ask, simulator } = switchedOn()
+  const { ask, simulator } = instrument()
   t.equal(await ask('*03*', 6000), 'Initializing\rInitialize Complete\r')
   t.equal(await ask('*10*', 6000), 'Home Complete\r')
   t.equal(await ask('*15*'), 'Clamp Open\r')
@@ -46,7 +32,7 @@ test('homing and the clamp say when they are done', async (t) => {
 })
 
 test('a stop is answered at once, while the table still turns', async (t) => {
-  const { ask, simulator, clock } = switchedOn()
+  const { ask, simulator, clock } = instrument()
   await ask('*02,999,1200*')
   await ask('*04*', 10_000)
   t.equal(await ask('*06*'), 'Standby\r')
@@ -61,7 +47,7 @@ test('a stop is answered at once, while the table still turns', async (t) => {
 })
 
 test('it refuses what is out of range, and a jam stops it until the error is cleared', async (t) => {
-  const { ask, simulator } = switchedOn()
+  const { ask, simulator } = instrument()
   for (const bad of ['*02,000,1000*', '*02,010,9999*', '*02,10,1000*', '*04*']) t.equal(await ask(bad), 'Invalid Parameters\r', bad)
   for (const unknown of ['*99*', 'DANCE', '*1*']) t.equal(await ask(unknown), '', unknown)
   await ask('*02,010,1000*')

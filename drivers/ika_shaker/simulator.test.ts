@@ -1,28 +1,13 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { settings } from './models.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn(chosen: object = {}) {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({
-    clock,
-    settings: v.parse(settings, chosen),
-    send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')),
-  })
-  const ask = async (text: string) => {
-    said.length = 0
-    simulator.receive(Buffer.from(`${text}\r\n`, 'latin1'))
-    await clock.advance(50)
-    return said.join('')
-  }
-  return { clock, simulator, ask }
-}
+const instrument = (chosen: object = {}) => switchedOn(simulate, v.parse(settings, chosen), { ending: '\r\n', ms: 50 })
 
 test('it answers what it is asked with the value and the channel, and says nothing to what it is told', async (t) => {
-  const { ask } = switchedOn()
+  const { ask } = instrument()
   t.equal(await ask('IN_NAME'), 'MATRIX ORBITAL \r\n')
   t.equal(await ask('OUT_SP_4 500'), '')
   t.equal(await ask('IN_SP_4'), '500.0 4 \r\n')
@@ -32,7 +17,7 @@ test('it answers what it is asked with the value and the channel, and says nothi
 })
 
 test('it speeds up, slows down, and RESET switches all off', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   await ask('OUT_SP_4 600')
   await ask('START_4')
   await clock.advance(2000)
@@ -46,7 +31,7 @@ test('it speeds up, slows down, and RESET switches all off', async (t) => {
 })
 
 test('it takes no set point outside its range', async (t) => {
-  const { ask } = switchedOn({ model: 'KS 260 control' })
+  const { ask } = instrument({ model: 'KS 260 control' })
   await ask('OUT_SP_4 501')
   await ask('OUT_SP_4 x')
   t.equal(await ask('IN_SP_4'), '10.0 4 \r\n')
@@ -54,7 +39,7 @@ test('it takes no set point outside its range', async (t) => {
 })
 
 test('its watchdog echoes its value and stops it unless it is armed again, whatever else is said', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   await ask('OUT_SP_4 600')
   t.equal(await ask('OUT_WD1@60'), '60 \r\n')
   t.equal(await ask('OUT_WD1@5'), '')
@@ -75,10 +60,10 @@ test('its watchdog echoes its value and stops it unless it is armed again, whate
 })
 
 test('a KS tells its version to IN_SOFTWARE, a MATRIX to IN_VERSION', async (t) => {
-  const matrix = switchedOn()
+  const matrix = instrument()
   t.equal(await matrix.ask('IN_VERSION'), 'V0.0 simulated \r\n')
   t.equal(await matrix.ask('IN_SOFTWARE'), '')
-  const ks = switchedOn({ model: 'KS 4000 i control' })
+  const ks = instrument({ model: 'KS 4000 i control' })
   t.equal(await ks.ask('IN_SOFTWARE'), 'V0.0 simulated \r\n')
   t.equal(await ks.ask('IN_VERSION'), '')
 })

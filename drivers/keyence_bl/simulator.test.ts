@@ -1,27 +1,13 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn(codes: string[]) {
-  const clock = new VirtualClock()
-  let said = ''
-  const send = (bytes: Uint8Array) => {
-    said += Buffer.from(bytes).toString('latin1')
-  }
-  const simulator = simulate({ clock, settings: v.parse(settings, { codes }), send })
-  const ask = async (text: string, ms = 1000) => {
-    said = ''
-    simulator.receive(Buffer.from(text, 'latin1'))
-    await clock.advance(ms)
-    return said
-  }
-  return { clock, simulator, ask }
-}
+const instrument = (codes: string[]) => switchedOn(simulate, v.parse(settings, { codes }), { ms: 1000 })
 
 test('it reads on a trigger, in turn, and answers nothing to the trigger itself', async (t) => {
-  const { ask, simulator } = switchedOn(['A', 'B'])
+  const { ask, simulator } = instrument(['A', 'B'])
   t.equal(await ask('LON\r', 300), '')
   t.match(simulator.world, { moving: false, heating: false, laser: true })
   t.equal(await ask('', 300), 'A\r')
@@ -32,7 +18,7 @@ test('it reads on a trigger, in turn, and answers nothing to the trigger itself'
 })
 
 test('without a code it looks on until it is told to end', async (t) => {
-  const { ask, simulator, clock } = switchedOn([''])
+  const { ask, simulator, clock } = instrument([''])
   t.equal(await ask('LON\r', 60_000), '')
   t.equal(await ask('LOFF\r'), 'ERROR\r')
   await ask('LON\r')
@@ -41,7 +27,7 @@ test('without a code it looks on until it is told to end', async (t) => {
 })
 
 test('it tells its motor, and reads nothing without it', async (t) => {
-  const { ask, simulator } = switchedOn(['A'])
+  const { ask, simulator } = instrument(['A'])
   t.equal(await ask('RMOTOR\r'), 'MOTORON\r')
   t.ok(simulator.setFault('jam', true))
   t.equal(await ask('RMOTOR\r'), 'MOTOROFF\r')

@@ -1,40 +1,19 @@
-import { type Test, test } from 'tap'
+import { test } from 'tap'
 import * as v from 'valibot'
-import { type Hand, tampered } from '../../src/testing/drivers/tampered.ts'
-import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
-import type { Places } from '../transports/simulator.ts'
+import { begin, byHand, isRefused, storageOn, storageTests } from '../../src/testing/drivers/storage.ts'
+import { calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 import { settings } from './models.ts'
 
-type Storage = Bench & { hand: Hand; places: Places }
+const bench = (chosen?: object) => storageOn(driver, (frame) => frame.startsWith('RD') || frame === 'CR\r', chosen)
 
-async function bench(chosen: object = {}): Promise<Storage> {
-  const { driver: same, hand } = tampered(driver)
-  const made = await onSimulator(same, chosen)
-  await made.run(made.device.initialize({}, calm))
-  made.written.length = 0
-  return { ...made, hand, places: made.line.simulator.places! }
-}
-
-function begin<T>(operation: Promise<T>): Promise<T> {
-  operation.catch(() => {})
-  return operation
-}
-
-/** Types words at the controller behind the driver's back. */
-function byHand({ line }: Bench, ...words: string[]): void {
-  for (const word of words) line.simulator.receive(Buffer.from(`${word}\r`))
-}
-
-function commands({ written }: Bench): string[] {
-  return written.filter((frame) => !frame.startsWith('RD') && frame !== 'CR\r').map((frame) => frame.trim())
-}
-
-async function isRefused(t: Test, b: Storage, operation: () => Promise<unknown>, message: RegExp, code = 'interlock'): Promise<void> {
-  b.written.length = 0
-  await t.rejects(b.run(operation()), { code, message })
-  t.same(commands(b), [], 'nothing but questions is written')
-}
+storageTests({
+  ...{ driver, bench, shaker: { shaker: true }, storing: ['WR DM0 1', 'WR DM5 1', 'ST 1904'] },
+  empty: /reports error 00016 \(no plate came onto the shovel\)\. See whether the slot/,
+  taken: /error 00108 \(the lift as it put the plate into the slot got stuck\)/,
+  initializing: ['ST 1900\r', 'ST 1801\r'],
+  halts: { move: 'RD 1915\r', shake: 'RS 1913\r' },
+})
 
 test('its settings say what it can', async (t) => {
   t.same(driver.profile(v.parse(settings, {})), {
@@ -51,25 +30,23 @@ test('its settings say what it can', async (t) => {
   t.ok(device.get_temperature && device.humidity)
   const { device: other } = await onSimulator(driver, { climate: 'NC', co2: true })
   for (const name of ['set_temperature', 'get_temperature', 'humidity', 'co2'] as const) t.equal(other[name], undefined, name)
-  t.throws(() => v.parse(settings, { min_temperature: 50, max_temperature: 20 }), /min_temperature has to be less/)
-  t.throws(() => v.parse(settings, { min_speed: 500, max_speed: 500 }), /min_speed has to be less/)
 })
 
 test('it stores a plate, and fetches it again', async (t) => {
   const b = await bench({ racks: [{ slots: 22 }, { slots: 10, pitch: 1713 }] })
   b.places.put('station')
   await b.run(b.device.store!({ slot: 25 }, calm))
-  t.same(commands(b), ['WR DM0 00002', 'WR DM23 01713', 'WR DM25 00010', 'WR DM5 00003', 'ST 1904'])
+  t.same(b.commands(), ['WR DM0 00002\r', 'WR DM23 01713\r', 'WR DM25 00010\r', 'WR DM5 00003\r', 'ST 1904\r'])
   t.same([b.places.has(25), await b.run(b.device.whereIsPlate!())], [true, { station: false, handler: false }])
   b.written.length = 0
   await b.run(b.device.retrieve!({ slot: 25 }, calm))
-  t.same(commands(b).at(-1), 'ST 1905')
+  t.same(b.commands().at(-1), 'ST 1905\r')
   t.same([b.places.has(25), await b.run(b.device.whereIsPlate!())], [false, { station: true, handler: false }])
   b.places.take('station')
   b.places.put(7)
   b.written.length = 0
   await b.run(b.device.retrieve!({ slot: 7 }, calm))
-  t.same(commands(b), ['WR DM0 00001', 'WR DM5 00007', 'ST 1905'], 'a rack without a pitch leaves what is set')
+  t.same(b.commands(), ['WR DM0 00001\r', 'WR DM5 00007\r', 'ST 1905\r'], 'a rack without a pitch leaves what is set')
 })
 
 test('it moves nothing unless its controller has taken rack and level', async (t) => {
@@ -81,43 +58,7 @@ test('it moves nothing unless its controller has taken rack and level', async (t
     return false
   })
   await t.rejects(b.run(b.device.retrieve!({ slot: 7 }, calm)), { code: 'device_failed', message: /took 1 and not 7 for the level/ })
-  t.notOk(commands(b).includes('ST 1905'))
-})
-
-test('it moves no plate onto another one, nor one that is not there', async (t) => {
-  const b = await bench()
-  const { device, places } = b
-  await isRefused(t, b, () => device.store!({ slot: 1 }, calm), /no plate at its transfer station; put the plate there/)
-  places.put('station')
-  await isRefused(t, b, () => device.retrieve!({ slot: 1 }, calm), /has a plate at its transfer station; remove/)
-  for (const slot of [0, 45, undefined]) await isRefused(t, b, () => device.store!({ slot }, calm), /no slot/, 'invalid')
-  places.put('handler')
-  await isRefused(t, b, () => device.store!({ slot: 1 }, calm), /plate on its handler; open its door/)
-  await isRefused(t, b, () => device.initialize({}, calm), /plate on its handler; open its door/)
-  places.take('handler')
-  byHand(b, 'WR DM0 1', 'WR DM5 1', 'ST 1904')
-  await isRefused(t, b, () => device.store!({ slot: 1 }, calm), /busy; wait/)
-  await isRefused(t, b, () => device.initialize({}, calm), /busy; wait/)
-})
-
-test('it is done only when the sensors show it', async (t) => {
-  const b = await bench()
-  b.places.put(7)
-  let isDone = false
-  const fetching = b.device.retrieve!({ slot: 7 }, calm).then(() => {
-    isDone = true
-  })
-  while (!b.places.has('station')) await b.clock.advance(250)
-  t.notOk(isDone, 'the plate is there, and the handler still moves')
-  await b.run(fetching)
-  t.notOk(b.line.simulator.world.moving)
-  const storing = begin(b.device.store!({ slot: 7 }, calm))
-  await b.clock.advance(10_000)
-  b.line.simulator.places!.put('station')
-  await t.rejects(b.run(storing), {
-    code: 'device_failed',
-    message: /at rest, and its sensors show a plate at the transfer station and no plate on the handler; see where the plate is/,
-  })
+  t.notOk(b.commands().includes('ST 1905\r'))
 })
 
 test('without sensors nobody is told where a plate is, and the end of a motion counts', async (t) => {
@@ -130,7 +71,7 @@ test('without sensors nobody is told where a plate is, and the end of a motion c
   t.notOk(b.written.includes('RD 1813\r'))
 })
 
-test('a motion without end, and a plate on the shovel after an initialize, are faults', async (t) => {
+test('a motion without end is a fault', async (t) => {
   const b = await bench()
   b.places.put('station')
   const began = b.clock.now()
@@ -139,46 +80,6 @@ test('a motion without end, and a plate on the shovel after an initialize, are f
   b.hand.replace(/^1/m, '0')
   await t.rejects(b.run(storing), { code: 'device_failed', message: /did not move the plate within 130 s; see what blocks it/ })
   t.ok(b.clock.now() - began >= 130_000)
-  b.hand.leave()
-  const initializing = begin(b.device.initialize({}, calm))
-  await b.clock.advance(8000)
-  b.places.put('handler')
-  await t.rejects(b.run(initializing), { code: 'device_failed', message: /plate on its handler/ })
-})
-
-test('what goes wrong is told in words, and ends with an initialize', async (t) => {
-  const b = await bench()
-  await t.rejects(b.run(b.device.retrieve!({ slot: 3 }, calm)), {
-    code: 'device_failed',
-    message: /reports error 00016 \(no plate came onto the shovel\)\. See whether the slot/,
-  })
-  await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /error 00016/ })
-  b.written.length = 0
-  await b.run(b.device.initialize({}, calm))
-  t.same(commands(b), ['ST 1900', 'ST 1801'])
-  await t.resolves(b.run(b.device.check()))
-  b.places.put('station')
-  b.places.put(3)
-  await t.rejects(b.run(b.device.store!({ slot: 3 }, calm)), {
-    message: /error 00108 \(the lift as it put the plate into the slot got stuck\)/,
-  })
-  t.same(await b.run(b.device.whereIsPlate!()), { station: false, handler: true })
-  await isRefused(t, b, () => b.device.initialize({}, calm), /plate on its handler/)
-  b.places.take('handler')
-  await t.resolves(b.run(b.device.initialize({}, calm)))
-})
-
-test('after a loss of power in the middle of a move no plate is lost', async (t) => {
-  const b = await bench()
-  b.places.put('station')
-  const storing = begin(b.device.store!({ slot: 3 }, calm))
-  await b.clock.advance(11_000)
-  t.ok(b.places.has('handler'))
-  b.hand.restart()
-  b.line.simulator.places!.put('handler')
-  await t.rejects(b.run(storing), { code: 'device_failed', message: /restarted.*where its plates are/ })
-  t.same(await b.run(b.device.whereIsPlate!()), { station: false, handler: true })
-  await isRefused(t, b, () => b.device.initialize({}, calm), /plate on its handler/)
 })
 
 test('a reading that finds the communication closed does not hide the restart from the next check', async (t) => {
@@ -191,20 +92,6 @@ test('a reading that finds the communication closed does not hide the restart fr
   await t.resolves(b.run(b.device.check()))
 })
 
-test('a halt ends no motion, and is acknowledged when the handler is at rest', async (t) => {
-  const b = await bench()
-  b.places.put('station')
-  const storing = begin(b.device.store!({ slot: 3 }, calm))
-  await b.clock.advance(11_000)
-  b.written.length = 0
-  const halting = b.device.halt()
-  t.same(b.written, ['RD 1915\r'])
-  await t.rejects(storing, { code: 'stopped' })
-  t.ok(b.line.simulator.world.moving)
-  await b.run(halting)
-  t.same([b.line.simulator.world.moving, b.places.has(3), commands(b)], [false, true, []])
-})
-
 test('its climate is read and set, and not switched off', async (t) => {
   const b = await bench({ co2: true })
   t.match(await b.run(b.device.get_temperature!()), { target: 37 })
@@ -212,7 +99,7 @@ test('its climate is read and set, and not switched off', async (t) => {
   t.same(await b.run(b.device.co2!()), { co2: 4.92, target: 5 })
   b.written.length = 0
   await b.run(b.device.set_temperature!({ temperature: 30.5 }, calm))
-  t.same(commands(b), ['WR DM890 00305'])
+  t.same(b.commands(), ['WR DM890 00305\r'])
   t.match(await b.run(b.device.get_temperature!()), { target: 30.5 })
   await isRefused(t, b, () => b.device.set_temperature!({ temperature: null }, calm), /cannot switch that off/, 'invalid')
 })
@@ -225,7 +112,7 @@ test('its shaker takes the speed in the unit of its controller, shakes for the t
     const b = await bench({ shaker: true, speed_unit })
     const began = b.clock.now()
     await b.run(b.device.shake!({ speed: 600, duration: 60 }, calm))
-    t.same(commands(b), [`WR DM39 ${word}`, 'ST 1913', 'RS 1913'])
+    t.same(b.commands(), [`WR DM39 ${word}\r`, 'ST 1913\r', 'RS 1913\r'])
     t.ok(b.clock.now() - began >= 60_000)
     t.notOk(b.line.simulator.world.moving)
   }
@@ -238,18 +125,6 @@ test('a shaker that somebody stops, or that goes on, is a fault', async (t) => {
   await isRefused(t, b, () => b.device.initialize({}, calm), /shakes; stop it/)
   byHand(b, 'RS 1913')
   await t.rejects(b.run(shaking), { code: 'device_failed', message: /does not shake any more after 1\d s/ })
-})
-
-test('a stop of the shaker is on the wire at once', async (t) => {
-  const b = await bench({ shaker: true })
-  const shaking = begin(b.device.shake!({ speed: 600, duration: 600 }, calm))
-  await b.clock.advance(10_000)
-  b.written.length = 0
-  const halting = b.device.halt()
-  t.same(b.written, ['RS 1913\r'])
-  await b.run(halting)
-  await t.rejects(shaking, { code: 'stopped' })
-  t.notOk(b.line.simulator.world.moving)
 })
 
 test('its serial number is told, where it has one', async (t) => {

@@ -1,9 +1,9 @@
 // The settings of an STX: its model, its climate, its racks and what it is fitted with.
 
 import * as v from 'valibot'
-import type { Limits, Profile } from '../../src/devices/device.ts'
+import type { Profile } from '../../src/devices/device.ts'
 import { described, Whole } from '../../src/kit/described.ts'
-import { Levels, racksOf, slotsIn } from '../racks.ts'
+import { Levels, racksOf, SimulatedPlates, storageProfile } from '../racks.ts'
 
 const models = ['STX40', 'STX44', 'STX100', 'STX110', 'STX200', 'STX220', 'STX280', 'STX500', 'STX1000'] as const
 const climates = ['IC', 'HC', 'DC2', 'HR', 'DR2', 'AR', 'DF', 'NC', 'DH'] as const
@@ -39,7 +39,7 @@ export const settings = v.pipe(
     max_speed: v.optional(described(Rpm, 'Fastest speed of the shaker', 'rpm'), 1200),
     min_temperature: v.optional(described(Degrees, 'Lowest climate that may be set', '°C'), 4),
     max_temperature: v.optional(described(Degrees, 'Highest climate that may be set', '°C'), 50),
-    simulated_plates: v.optional(described(v.array(Whole(1, 10_000)), 'Slots that hold a plate when a simulation begins'), []),
+    simulated_plates: SimulatedPlates,
   }),
   v.check((its) => its.min_temperature < its.max_temperature, 'min_temperature has to be less than max_temperature'),
   v.check((its) => its.min_speed < its.max_speed, 'min_speed has to be less than max_speed'),
@@ -62,17 +62,6 @@ export function speedUnit({ speed_unit }: Settings): number {
 }
 
 export function profile(chosen: Settings): Profile {
-  const limits: Limits = { slot: { min: 1, max: slotsIn(chosen.racks), unit: '', step: 1 } }
-  const { min_temperature, max_temperature, min_speed, max_speed } = chosen
-  if (takesClimate(chosen)) limits.temperature = { min: min_temperature, max: max_temperature, unit: '°C', step: 0.1 }
-  if (chosen.shaker) {
-    limits.speed = { min: min_speed, max: max_speed, unit: 'rpm', step: speedUnit(chosen) }
-    limits.duration = { min: 4, max: 7 * 86_400, unit: 's', step: 1 }
-  }
-  return {
-    model: `${chosen.model} ${chosen.climate}`,
-    limits,
-    features: { uninterruptible: true, ...(takesClimate(chosen) && { climate: true }) },
-    ends_early: chosen.shaker ? ['shake'] : [],
-  }
+  const model = `${chosen.model} ${chosen.climate}`
+  return storageProfile(chosen, { model, climate: takesClimate(chosen), shakes: chosen.shaker, speedStep: speedUnit(chosen) })
 }

@@ -2,12 +2,8 @@
 import asyncio
 import json
 import sys
-import warnings
 
 sys.path.insert(0, sys.argv[1])
-# Debian's `python3-serial` lies here, also for another Python.
-sys.path.append("/usr/lib/python3/dist-packages")
-warnings.simplefilter("ignore")
 from pylabrobot.legacy.storage.liconic.liconic_backend import ExperimentalLiconicBackend
 from pylabrobot.legacy.storage.liconic.racks import liconic_rack_17mm_22, liconic_rack_44mm_10
 from pylabrobot.resources import Cor_96_wellplate_360ul_Fb

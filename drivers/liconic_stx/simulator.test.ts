@@ -1,41 +1,29 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { settings } from './models.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn(chosen: object = {}) {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({
-    clock,
-    settings: v.parse(settings, chosen),
-    send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')),
-  })
-  const ask = async (...words: string[]) => {
-    said.length = 0
-    for (const word of words) simulator.receive(Buffer.from(`${word}\r`, 'latin1'))
-    await clock.advance(100)
-    return said.join('')
-  }
-  return { clock, simulator, ask, places: simulator.places! }
+function instrument(chosen: object = {}) {
+  const its = switchedOn(simulate, v.parse(settings, chosen), { ending: '\r' })
+  return { ...its, ask: (...words: string[]) => its.ask(words.join('\r')) }
 }
 
 async function ready(chosen: object = {}) {
-  const on = switchedOn(chosen)
+  const on = instrument(chosen)
   await on.ask('CR', 'ST 1801')
   await on.clock.advance(30_000)
   return on
 }
 
 test('it answers nothing but E1 until the communication is opened, and when it is closed again', async (t) => {
-  const { ask } = switchedOn()
+  const { ask } = instrument()
   t.same([await ask('RD 1915'), await ask('HELLO'), await ask('CR'), await ask('RD 1915')], ['E1\r\n', 'E1\r\n', 'CC\r\n', '1\r\n'])
   t.same([await ask('CQ'), await ask('RD 1915')], ['CF\r\n', 'E1\r\n'])
 })
 
 test('it is not ready while it moves', async (t) => {
-  const { ask, clock } = switchedOn()
+  const { ask, clock } = instrument()
   t.equal(await ask('CR', 'ST 1801', 'RD 1915'), 'CC\r\nOK\r\n0\r\n')
   await clock.advance(30_000)
   t.equal(await ask('RD 1915'), '1\r\n')
@@ -102,7 +90,7 @@ test('its shaker turns while its flag is set', async (t) => {
 })
 
 test('switched off it says nothing and leaves no timer', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   await ask('CR', 'ST 1801')
   simulator.powerOff()
   t.equal(await ask('RD 1915'), '')

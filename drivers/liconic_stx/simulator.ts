@@ -196,10 +196,7 @@ class SimulatedStx extends WithMount<InstrumentEnd<Settings>> implements Simulat
   }
 
   setFault(fault: MechanicalFault, present: boolean): boolean {
-    if (fault === 'overtemperature') return false
-    if (fault === 'jam') this.#shuttle.setJam(present)
-    else this.#shuttle.setDoor(present)
-    return true
+    return this.#shuttle.setFault(fault, present)
   }
 
   powerOff(): void {

@@ -1,22 +1,13 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn(chosen: object = {}) {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({
-    clock,
-    settings: v.parse(settings, chosen),
-    send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')),
-  })
-  return { clock, simulator, said, hear: (text: string) => simulator.receive(Buffer.from(text, 'latin1')) }
-}
+const instrument = (chosen: object = {}) => switchedOn(simulate, v.parse(settings, chosen))
 
 test('without a trigger the codes come by themselves, in turn', async (t) => {
-  const { clock, simulator, said } = switchedOn({ codes: ['A', 'B'] })
+  const { clock, simulator, said } = instrument({ codes: ['A', 'B'] })
   await clock.advance(12_500)
   t.same(said, ['A\r\n', 'B\r\n', 'A\r\n'])
   t.match(simulator.world, { moving: false, heating: false })
@@ -25,7 +16,7 @@ test('without a trigger the codes come by themselves, in turn', async (t) => {
 })
 
 test('with a trigger a code comes for each, in pieces of any size', async (t) => {
-  const { clock, said, hear, simulator } = switchedOn({ trigger: 'LON\\r', release: 'LOFF\\r', no_read: 'NG', codes: ['A', ''] })
+  const { clock, said, hear, simulator } = instrument({ trigger: 'LON\\r', release: 'LOFF\\r', no_read: 'NG', codes: ['A', ''] })
   await clock.advance(60_000)
   t.same(said, [])
   for (const letter of 'xxLON\r') hear(letter)

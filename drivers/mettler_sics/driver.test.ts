@@ -1,31 +1,11 @@
 import { test } from 'tap'
-import { tampered } from '../../src/testing/drivers/tampered.ts'
-import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
-import type { Driver } from '../driver.ts'
+import { balanceOn, balanceTests, weigh, weight } from '../../src/testing/drivers/balance.ts'
+import { calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
-import type { Settings } from './settings.ts'
-import { SimulatedBalance } from './simulator.ts'
 
-type Weighing = Bench & { put(grams: number): void; hand: ReturnType<typeof tampered>['hand'] }
+const bench = (chosen?: object) => balanceOn(driver, chosen)
 
-async function bench(chosen: object = {}): Promise<Weighing> {
-  let balance: SimulatedBalance | undefined
-  const made: Driver<Settings> = {
-    ...driver,
-    simulate: (at) => {
-      balance = new SimulatedBalance(at)
-      return balance
-    },
-  }
-  const { driver: same, hand } = tampered(made)
-  const bench = await onSimulator(same, chosen)
-  await bench.run(bench.device.initialize({}, calm))
-  bench.written.length = 0
-  return { ...bench, hand, put: (grams) => balance?.pan.put(grams) }
-}
-
-const weigh = ({ device, run }: Bench) => run(device.weigh!({}, calm))
-const weight = ({ device, run }: Bench) => run(device.weight!())
+balanceTests(bench, 'SI\r\n', ['T\r\n', 'Z\r\n'])
 
 test('it tells who it is, and is woken and cancelled at initialize', async (t) => {
   const b = await onSimulator(driver)
@@ -36,58 +16,17 @@ test('it tells who it is, and is woken and cancelled at initialize', async (t) =
   t.ok(b.written.includes('@\r\n'))
 })
 
-test('it weighs when the value is stable, and shows it before', async (t) => {
-  const b = await bench({ load_g: 0 })
-  b.put(100)
-  const first = await weight(b)
-  t.match(first, { stable: false })
-  t.ok(first.weight > 0 && first.weight < 50, `${first.weight} g`)
-  const began = b.clock.now()
-  const weighed = await weigh(b)
-  t.ok(Math.abs(weighed.weight - 100) < 0.2, `${weighed.weight} g`)
-  t.ok(b.clock.now() - began > 2000 && b.clock.now() - began < 3500)
-  t.match(await weight(b), { stable: true })
-  t.same([...new Set(b.written)], ['SI\r\n'])
-})
-
-test('it is tared and set to zero, each told once', async (t) => {
-  const b = await bench({ load_g: 3 })
-  await b.run(b.device.tare!({}, calm))
-  t.equal((await weigh(b)).weight, 0)
-  b.put(13)
-  t.ok(Math.abs((await weigh(b)).weight - 10) < 0.01)
-  b.put(3)
-  await b.clock.advance(3000)
-  await b.run(b.device.zero!({}, calm))
-  b.put(0)
-  t.ok(Math.abs((await weigh(b)).weight + 3) < 0.01)
-  t.same(
-    b.written.filter((frame) => !frame.startsWith('SI')),
-    ['T\r\n', 'Z\r\n'],
-  )
-})
-
-test('what it cannot do now is told in words, and is no fault', async (t) => {
+test('a tare or a zero that it cannot do now is told in words, and is no fault', async (t) => {
   const b = await bench({ load_g: 100 })
   await t.rejects(b.run(b.device.zero!({}, calm)), {
     code: 'interlock',
     message: /^it cannot be set to zero: there is too much on it; see/,
   })
-  b.put(300)
-  await t.rejects(weigh(b), { code: 'interlock', message: /^it is overloaded; take the load off/ })
-  await t.rejects(weight(b), { code: 'interlock', message: /overloaded/ })
   b.put(-30)
   await b.clock.advance(5000)
-  await t.rejects(weigh(b), { code: 'interlock', message: /^it is underloaded; see that its pan is in place/ })
   await t.rejects(b.run(b.device.tare!({}, calm)), { code: 'interlock', message: /cannot be tared: its value is below zero/ })
-})
-
-test('a value that is never stable ends the wait', async (t) => {
-  const b = await bench({ stable_s: 10 })
+  b.put(0)
   b.line.setFault('jam')
-  const began = b.clock.now()
-  await t.rejects(weigh(b), { code: 'interlock', message: /^it was not stable within 10 s; close its draft shield/ })
-  t.ok(b.clock.now() - began < 11_000)
   await t.rejects(b.run(b.device.tare!({}, calm)), { code: 'interlock', message: /busy or was not stable in time/ })
 })
 

@@ -1,59 +1,46 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { settings } from './settings.ts'
 import { SimulatedBalance } from './simulator.ts'
 
-function switchedOn(load_g: number) {
-  const clock = new VirtualClock()
-  let said = ''
-  const send = (bytes: Uint8Array) => {
-    said += Buffer.from(bytes).toString('latin1')
-  }
-  const simulator = new SimulatedBalance({ clock, settings: v.parse(settings, { load_g }), send })
-  const ask = async (text: string, ms = 200) => {
-    said = ''
-    simulator.receive(Buffer.from(`${text}\r\n`, 'latin1'))
-    await clock.advance(ms)
-    return said
-  }
-  return { clock, simulator, ask, pan: simulator.pan }
-}
+const instrument = (load_g: number) =>
+  switchedOn((at) => new SimulatedBalance(at), v.parse(settings, { load_g }), { ending: '\r\n', ms: 200 })
 
 test('a load settles and drifts', async (t) => {
-  const { ask, pan, clock } = switchedOn(0)
+  const { ask, simulator, clock } = instrument(0)
   t.equal(await ask('SI'), 'S S     0.0000 g\r\n')
-  pan.put(50)
+  simulator.pan.put(50)
   t.match(await ask('SI'), /^S D +\d+\.\d{4} g\r\n$/)
   t.equal(await ask('S', 1000), '', 'it waits')
   t.match(await ask('', 2000), /^S S +(49\.9|50\.0)\d{3} g\r\n$/)
   await clock.advance(60_000)
-  const before = pan.net
+  const before = simulator.pan.net
   await clock.advance(600_000)
-  t.ok(pan.net > before && pan.net - before < 0.01, `${pan.net - before} g in ten minutes`)
+  t.ok(simulator.pan.net > before && simulator.pan.net - before < 0.01, `${simulator.pan.net - before} g in ten minutes`)
 })
 
 test('it is tared and set to zero, at once or when stable', async (t) => {
-  const { ask, pan } = switchedOn(3)
+  const { ask, simulator } = instrument(3)
   t.equal(await ask('T'), 'T S     3.0000 g\r\n')
   t.equal(await ask('TA'), 'TA A     3.0000 g\r\n')
   t.equal(await ask('SI'), 'S S     0.0000 g\r\n')
   t.equal(await ask('TAC'), 'TAC A\r\n')
   t.equal(await ask('Z'), 'Z A\r\n')
   t.equal(await ask('SI'), 'S S     0.0000 g\r\n')
-  pan.put(5)
+  simulator.pan.put(5)
   t.match(await ask('TI'), /^TI D/)
   t.match(await ask('ZI'), /^ZI D/)
-  pan.put(100)
+  simulator.pan.put(100)
   t.equal(await ask('ZI', 3000), 'ZI D\r\n', 'it is still near zero')
 })
 
 test('it says what is out of range, busy, or unknown', async (t) => {
-  const { ask, pan, simulator, clock } = switchedOn(221)
+  const { ask, simulator, clock } = instrument(221)
   t.equal(await ask('SI'), 'S +\r\n')
   t.equal(await ask('T'), 'T +\r\n')
   t.equal(await ask('Z'), 'Z +\r\n')
-  pan.put(-30)
+  simulator.pan.put(-30)
   await clock.advance(5000)
   t.equal(await ask('S'), 'S -\r\n')
   t.equal(await ask('T'), 'T -\r\n')

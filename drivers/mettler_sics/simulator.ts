@@ -1,10 +1,9 @@
 // A simulated METTLER TOLEDO balance with MT-SICS levels 0 and 1, as far as README.md describes it.
 
-import { Pan } from '../simulated_pan.ts'
+import { capacity_g, least_g, WithPan, zeroRange_g } from '../simulated_pan.ts'
 import { Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
-import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
-import { WithMount } from '../with_mount.ts'
+import type { Simulate, Simulator } from '../transports/simulator.ts'
 import type { Settings } from './settings.ts'
 
 const answer_ms = 30
@@ -12,33 +11,16 @@ const answer_ms = 30
 const giveUp_ms = 40_000
 /** How often it looks whether the value is stable. */
 const look_ms = 100
-const capacity_g = 220
-/** How far from the zero point of its adjustment the balance lets itself be set to zero. */
-const zeroRange_g = 4.4
-const least_g = -20
 
 export const simulate: Simulate<Settings> = (at) => new SimulatedBalance(at)
 
-export class SimulatedBalance extends WithMount<InstrumentEnd<Settings>> implements Simulator {
-  /** Tests put loads on it. */
-  readonly pan = new Pan(this.at.clock, this.at.settings.load_g)
+export class SimulatedBalance extends WithPan<Settings> implements Simulator {
   readonly #port = new TextPort({ ...this.at, longest: 128, answer_ms, ending: '\r\n', hear: (line) => this.#hear(line) })
   readonly #waiting = new Timers(this.at.clock)
   #isWaiting = false
 
   receive(bytes: Uint8Array): void {
     this.#port.receive(bytes)
-  }
-
-  get world() {
-    return { moving: false, heating: false, net: this.pan.net, tare: this.pan.tareWeight }
-  }
-
-  /** A jam is something that touches the pan. */
-  setFault(fault: MechanicalFault, present: boolean): boolean {
-    if (fault !== 'jam') return false
-    this.pan.touched = present
-    return true
   }
 
   powerOff(): void {

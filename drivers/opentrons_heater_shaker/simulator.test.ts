@@ -1,22 +1,11 @@
 import { test } from 'tap'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn() {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({ clock, settings: {}, send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
-  const ask = async (text: string, ms = 20) => {
-    said.length = 0
-    simulator.receive(Buffer.from(`${text}\n`, 'latin1'))
-    await clock.advance(ms)
-    return said.join('')
-  }
-  return { clock, simulator, ask, said }
-}
+const instrument = () => switchedOn(simulate, {}, { ending: '\n', ms: 20 })
 
 test('it says what it is, how fast, how warm and where its latch is', async (t) => {
-  const { ask } = switchedOn()
+  const { ask } = instrument()
   t.equal(await ask('M115'), 'M115 FW:v0.0.0-simulated HW:simulated SerialNo:SIM-0001 OK\n')
   t.equal(await ask('M123'), 'M123 C:0 T:0 OK\n')
   t.equal(await ask('M105'), 'M105 C:22.00 T:None OK\n')
@@ -25,7 +14,7 @@ test('it says what it is, how fast, how warm and where its latch is', async (t) 
 })
 
 test('it neither shakes nor goes home unless its latch is closed, and shakes only at speeds that it knows', async (t) => {
-  const { ask } = switchedOn()
+  const { ask } = instrument()
   t.match(await ask('M3 S500'), /^ERR126:main motor:plate lock not closed \(required\)/)
   t.match(await ask('G28'), /^ERR126:/)
   await ask('M243', 3000)
@@ -35,7 +24,7 @@ test('it neither shakes nor goes home unless its latch is closed, and shakes onl
 })
 
 test('the latch answers when it has arrived, and does not open while the table turns or is not at home', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   t.equal(await ask('M243'), '')
   t.equal(await ask('M241'), 'M241 STATUS:CLOSING OK\n')
   await clock.advance(3000)
@@ -50,7 +39,7 @@ test('the latch answers when it has arrived, and does not open while the table t
 })
 
 test('what breaks is told unasked', async (t) => {
-  const { ask, simulator, said, clock } = switchedOn()
+  const { ask, simulator, said, clock } = instrument()
   await ask('M243', 3000)
   await ask('M3 S500', 1000)
   said.length = 0
@@ -63,7 +52,7 @@ test('what breaks is told unasked', async (t) => {
 })
 
 test('while it goes home it takes no other speed, and no temperature beyond 100 °C', async (t) => {
-  const { ask, clock } = switchedOn()
+  const { ask, clock } = instrument()
   await ask('M243', 3000)
   await ask('G28')
   t.match(await ask('M3 S0'), /^ERR127:/)

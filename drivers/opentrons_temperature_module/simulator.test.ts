@@ -1,22 +1,11 @@
 import { test } from 'tap'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn() {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({ clock, settings: {}, send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
-  const ask = async (text: string, ms = 20) => {
-    said.length = 0
-    simulator.receive(Buffer.from(`${text}\r\n`, 'latin1'))
-    await clock.advance(ms)
-    return said.join('')
-  }
-  return { clock, simulator, ask, said }
-}
+const instrument = () => switchedOn(simulate, {}, { ending: '\r\n', ms: 20 })
 
 test('each line is acknowledged by two ok, behind the values that it asks for', async (t) => {
-  const { ask } = switchedOn()
+  const { ask } = instrument()
   t.equal(await ask('M115'), 'serial:SIM-0001 model:temp_deck_v20 version:v0.0.0-simulated\r\nok\r\nok\r\n')
   t.equal(await ask('M105'), 'T:none C:22.000\r\nok\r\nok\r\n')
   t.equal(await ask('M104 S37.5'), 'ok\r\nok\r\n')
@@ -26,7 +15,7 @@ test('each line is acknowledged by two ok, behind the values that it asks for', 
 })
 
 test('it replaces a target outside of its range, cools below the room, and forgets all without power', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   t.match(await ask('M104 S150'), /^Target temperature too high.*\r\nok\r\nok\r\n$/)
   t.match(await ask('M105'), /^T:99.000 /)
   await ask('M104 S4')
@@ -37,7 +26,7 @@ test('it replaces a target outside of its range, cools below the room, and forge
 })
 
 test('an overheated module says so every two seconds, and takes no target', async (t) => {
-  const { ask, clock, simulator, said } = switchedOn()
+  const { ask, clock, simulator, said } = instrument()
   simulator.setFault('overtemperature', true)
   await clock.advance(4100)
   t.same(said, Array(3).fill('Temperature module overheated! Deactivating.\r\n'))

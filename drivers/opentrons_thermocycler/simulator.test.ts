@@ -1,22 +1,11 @@
 import { test } from 'tap'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn(model: 'GEN1' | 'GEN2') {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({ clock, settings: { model }, send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
-  const ask = async (text: string, ms = 20) => {
-    said.length = 0
-    simulator.receive(Buffer.from(`${text}\r\n`, 'latin1'))
-    await clock.advance(ms)
-    return said.join('')
-  }
-  return { clock, simulator, ask, said }
-}
+const instrument = (model: 'GEN1' | 'GEN2') => switchedOn(simulate, { model }, { ending: '\r\n', ms: 20 })
 
 test('GEN2 repeats the code in its answers', async (t) => {
-  const { ask } = switchedOn('GEN2')
+  const { ask } = instrument('GEN2')
   t.equal(await ask('M115'), 'M115 FW:v0.0.0-simulated HW:Opentrons-thermocycler-gen2 SerialNo:SIM-0001 OK\n')
   t.equal(await ask('M119'), 'M119 Lid:closed Seal:engaged OK\n')
   t.equal(await ask('M105'), 'M105 T:none C:22.00 H:none Total_H:none At_target?:0 OK\n')
@@ -30,7 +19,7 @@ test('GEN2 repeats the code in its answers', async (t) => {
 })
 
 test('GEN1 answers with values and two ok', async (t) => {
-  const { ask } = switchedOn('GEN1')
+  const { ask } = instrument('GEN1')
   t.equal(await ask('M115'), 'serial:SIM-0001 model:v02 version:v0.0.0-simulated\r\nok\r\nok\r\n')
   t.equal(await ask('M119'), 'Lid:closed\r\nok\r\nok\r\n')
   t.equal(await ask('M105'), 'T:none C:22.000 H:none Total_H:none At_target?:0\r\nok\r\nok\r\n')
@@ -46,7 +35,7 @@ test('the time at a temperature runs when the block is near it, and stays at 0',
     ['GEN1', 1.5],
     ['GEN2', 1],
   ] as const) {
-    const { ask, clock, simulator } = switchedOn(model)
+    const { ask, clock, simulator } = instrument(model)
     await ask('M104 S62 H10')
     const hold = async () => Number(/ H:(\S+)/.exec(await ask('M105'))?.[1])
     while (Math.abs((simulator.world.temperature as number) - 62) > near + 0.1) await clock.advance(50)
@@ -61,11 +50,11 @@ test('the time at a temperature runs when the block is near it, and stays at 0',
 })
 
 test('the lid moves for a while: GEN1 hears nothing meanwhile, and GEN2 refuses another motion', async (t) => {
-  const gen1 = switchedOn('GEN1')
+  const gen1 = instrument('GEN1')
   t.equal(await gen1.ask('M126', 1000), '')
   t.equal(await gen1.ask('M119', 1000), '')
   t.equal(await gen1.ask('M18', 30_000), 'ok\r\nok\r\nLid:open\r\nok\r\nok\r\nok\r\nok\r\n', 'all is answered in the end')
-  const gen2 = switchedOn('GEN2')
+  const gen2 = instrument('GEN2')
   t.equal(await gen2.ask('M126', 1000), '')
   t.equal(await gen2.ask('M119'), 'M119 Lid:closed Seal:in_between OK\n')
   t.equal(await gen2.ask('M127'), 'ERR501:lid:Lid motor busy OK\n')
@@ -77,7 +66,7 @@ test('the lid moves for a while: GEN1 hears nothing meanwhile, and GEN2 refuses 
 })
 
 test('what breaks', async (t) => {
-  const gen1 = switchedOn('GEN1')
+  const gen1 = instrument('GEN1')
   await gen1.ask('M104 S95')
   gen1.said.length = 0
   gen1.simulator.setFault('overtemperature', true)
@@ -85,7 +74,7 @@ test('what breaks', async (t) => {
   t.match(gen1.said, [/^Error:System too hot\. T1: 118.0000\t.*\r\n$/, /^Error:System too hot/])
   t.match(await gen1.ask('M104 S95'), /^Error:Cannot set temperature when system is in error\r\nok\r\nok\r\n$/)
   t.match(gen1.simulator.world, { heating: false })
-  const gen2 = switchedOn('GEN2')
+  const gen2 = instrument('GEN2')
   gen2.simulator.setFault('overtemperature', true)
   await gen2.clock.advance(20)
   t.same(gen2.said, ['async ERR212:Front center thermistor overtemp OK\n'])

@@ -1,22 +1,11 @@
 import { test } from 'tap'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { switchedOn } from '../../src/testing/drivers/switched_on.ts'
 import { simulate } from './simulator.ts'
 
-function switchedOn() {
-  const clock = new VirtualClock()
-  const said: string[] = []
-  const simulator = simulate({ clock, settings: {}, send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
-  const ask = async (text: string) => {
-    said.length = 0
-    simulator.receive(Buffer.from(`${text}\r`))
-    await clock.advance(30)
-    return said.join('')
-  }
-  return { clock, simulator, ask }
-}
+const instrument = () => switchedOn(simulate, {}, { ending: '\r', ms: 30 })
 
 test('it refuses what is out of range, and what it does not know', async (t) => {
-  const { ask } = switchedOn()
+  const { ask } = instrument()
   t.equal(await ask('ST 0.235'), 'STAK\r')
   t.equal(await ask('ST 0.236'), 'STNK(Desired Temperature is Out of Range)\r')
   t.equal(await ask('ST 175'), 'STNK(Desired Temperature is Out of Range)\r')
@@ -26,7 +15,7 @@ test('it refuses what is out of range, and what it does not know', async (t) => 
 })
 
 test('a cycle goes in, presses as long as was set, comes out, and is complete then', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   await ask('SO 00')
   await clock.advance(4000)
   await ask('SS 0.50')
@@ -43,7 +32,7 @@ test('a cycle goes in, presses as long as was set, comes out, and is complete th
 })
 
 test('a cycle does not begin before the block has its temperature', async (t) => {
-  const { ask, clock } = switchedOn()
+  const { ask, clock } = instrument()
   await ask('ST 0.100')
   t.equal(await ask('GO 00'), 'GONK(Not at Temperature)\r')
   await clock.advance(300_000)
@@ -51,7 +40,7 @@ test('a cycle does not begin before the block has its temperature', async (t) =>
 })
 
 test('an abort ends a cycle, and leaves a stage that was sent by itself', async (t) => {
-  const { ask, clock, simulator } = switchedOn()
+  const { ask, clock, simulator } = instrument()
   await ask('GO 00')
   await ask('AC 00')
   t.match(simulator.world, { moving: false, pressed: false })

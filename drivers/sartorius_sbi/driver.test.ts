@@ -1,31 +1,12 @@
 import { test } from 'tap'
-import { tampered } from '../../src/testing/drivers/tampered.ts'
-import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
-import type { Driver } from '../driver.ts'
+import { balanceOn, balanceTests, weight } from '../../src/testing/drivers/balance.ts'
+import { calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 import type { Settings } from './settings.ts'
-import { SimulatedBalance } from './simulator.ts'
 
-type Weighing = Bench & { put(grams: number): void; hand: ReturnType<typeof tampered>['hand'] }
+const bench = (chosen?: object) => balanceOn(driver, chosen)
 
-async function bench(chosen: object = {}): Promise<Weighing> {
-  let balance: SimulatedBalance | undefined
-  const made: Driver<Settings> = {
-    ...driver,
-    simulate: (at) => {
-      balance = new SimulatedBalance(at)
-      return balance
-    },
-  }
-  const { driver: same, hand } = tampered(made)
-  const bench = await onSimulator(same, chosen)
-  await bench.run(bench.device.initialize({}, calm))
-  bench.written.length = 0
-  return { ...bench, hand, put: (grams) => balance?.pan.put(grams) }
-}
-
-const weigh = ({ device, run }: Bench) => run(device.weigh!({}, calm))
-const weight = ({ device, run }: Bench) => run(device.weight!())
+for (const line of ['16', '22']) balanceTests((chosen) => bench({ ...chosen, line }), '\x1bP\r\n', ['\x1bT\r\n', '\x1bV\r\n'])
 
 test('it tells who it is, and its port is that of the settings', async (t) => {
   const b = await onSimulator(driver)
@@ -34,42 +15,10 @@ test('it tells who it is, and its port is that of the settings', async (t) => {
   t.match(driver.serialOf?.({ baud: 19_200, framing: '8N1' } as Settings), { baud: 19_200, parity: 'none' })
 })
 
-for (const line of ['16', '22'])
-  test(`it weighs when the value is stable, in lines of ${line} characters`, async (t) => {
-    const b = await bench({ load_g: 0, line })
-    t.same(await weigh(b), { weight: 0 })
-    b.put(100)
-    const first = await weight(b)
-    t.match(first, { stable: false })
-    t.ok(first.weight > 0 && first.weight < 50, `${first.weight} g`)
-    const began = b.clock.now()
-    const weighed = await weigh(b)
-    t.ok(Math.abs(weighed.weight - 100) < 0.2, `${weighed.weight} g`)
-    t.ok(b.clock.now() - began > 2000 && b.clock.now() - began < 3500)
-    t.same([...new Set(b.written)], ['\x1bP\r\n'])
-  })
-
 test('a value without a unit is not taken for grams', async (t) => {
   const b = await bench({ load_g: 0 })
   b.put(100)
   await t.rejects(weight(b), { code: 'interlock', message: /tells its unit only when it is stable; wait/ })
-})
-
-test('tare and zero are seen in the value, and told once', async (t) => {
-  const b = await bench({ load_g: 50 })
-  await b.run(b.device.tare!({}, calm))
-  t.ok(Math.abs((await weigh(b)).weight) < 0.001)
-  b.put(60)
-  t.ok(Math.abs((await weigh(b)).weight - 10) < 0.01)
-  b.put(2)
-  await b.clock.advance(3000)
-  await b.run(b.device.zero!({}, calm))
-  b.put(0)
-  t.ok(Math.abs((await weigh(b)).weight + 2) < 0.01)
-  t.same(
-    b.written.filter((frame) => !frame.endsWith('P\r\n')),
-    ['\x1bT\r\n', '\x1bV\r\n'],
-  )
 })
 
 test('a tare or a zero that the balance did not do is told', async (t) => {
@@ -86,12 +35,7 @@ test('a tare or a zero that the balance did not do is told', async (t) => {
 })
 
 test('what it cannot weigh is told in words', async (t) => {
-  const b = await bench({ load_g: 300 })
-  await t.rejects(weigh(b), { code: 'interlock', message: /^it is overloaded/ })
-  await t.resolves(b.run(b.device.check()), 'an overload is no fault')
-  b.put(-30)
-  await b.clock.advance(5000)
-  await t.rejects(weigh(b), { code: 'interlock', message: /^it is underloaded/ })
+  const b = await bench()
   for (const [said, code, words] of [
     ['Stat     ERR 055', 'interlock', /overloaded/],
     ['Stat     ERR 054', 'interlock', /underloaded/],

@@ -1,40 +1,23 @@
 // A simulated Sartorius balance with SBI, as far as README.md describes it.
 
-import { Pan } from '../simulated_pan.ts'
+import { capacity_g, least_g, WithPan, zeroRange_g } from '../simulated_pan.ts'
 import { TextPort } from '../simulated_port.ts'
-import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
-import { WithMount } from '../with_mount.ts'
+import type { Simulate, Simulator } from '../transports/simulator.ts'
 import type { Settings } from './settings.ts'
 
 const answer_ms = 40
-const capacity_g = 220
-const zeroRange_g = 4.4
-const least_g = -20
 /** How often it looks whether the value is stable, while a command waits for that. */
 const look_ms = 100
 const giveUp_ms = 20_000
 
 export const simulate: Simulate<Settings> = (at) => new SimulatedBalance(at)
 
-export class SimulatedBalance extends WithMount<InstrumentEnd<Settings>> implements Simulator {
-  /** Tests put loads on it. */
-  readonly pan = new Pan(this.at.clock, this.at.settings.load_g)
+export class SimulatedBalance extends WithPan<Settings> implements Simulator {
   readonly #port = new TextPort({ ...this.at, longest: 32, answer_ms, ending: '\r\n', hear: (line) => this.#hear(line) })
   #waiting = () => {}
 
   receive(bytes: Uint8Array): void {
     this.#port.receive(bytes)
-  }
-
-  get world() {
-    return { moving: false, heating: false, net: this.pan.net, tare: this.pan.tareWeight }
-  }
-
-  /** A jam is something that touches the pan. */
-  setFault(fault: MechanicalFault, present: boolean): boolean {
-    if (fault !== 'jam') return false
-    this.pan.touched = present
-    return true
   }
 
   powerOff(): void {

@@ -2,44 +2,9 @@
 // none is nowhere without an incident that says so. `BENCHD_KILLS=all` kills it a hundred times.
 
 import { type Test, test } from 'tap'
-import { workflowOf } from '../testing/documents.ts'
 import { killable } from '../testing/killable.ts'
 import { Dice } from '../testing/simulation/scene.ts'
-
-const slot = {
-  type: 'object',
-  properties: { slot: { type: 'integer', minimum: 1, maximum: 8 } },
-  required: ['slot'],
-  additionalProperties: false,
-}
-const devices = [
-  {
-    ...{ device_id: 'incubator-1', driver: 'simulated', type: 'storage', transport: { kind: 'simulated' } },
-    settings: { operations: { store: { params: slot, seconds: 10 }, retrieve: { params: slot, seconds: 10 } } },
-  },
-  { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } },
-  { device_id: 'arm-1', driver: 'arm', transport: { kind: 'simulated' } },
-]
-const stored = {
-  ...{ format: 1, name: 'stored' },
-  transporters: { 'arm-1': { positions: ['door', 'shaker_in'] }, 'incubator-1': { positions: ['door', 'incubator'] } },
-  positions: { door: {}, shaker_in: { device: 'shaker-1' }, incubator: { slots: 8 } },
-}
-const teachpoints = ['door', 'shaker_in'].map((name, i) => {
-  return { device_id: 'arm-1', name, coord_type: 'cartesian', coords: { x: 100 + 200 * i, y: 300, z: 40, yaw: 0, pitch: 0, roll: 0 } }
-})
-const workflow = workflowOf(
-  'shake-stored',
-  {
-    plate: {
-      ...{ start: { at: 'incubator', mode: 'REUSE_EXISTING' }, end: { at: ['incubator'], mode: 'LEAVE_IN_PLACE' } },
-      steps: [{ action: { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } } }],
-    },
-  },
-  { topology: 'stored' },
-)
-
-const barcodes = ['P-1', 'P-2', 'P-3', 'P-4']
+import { barcodes, devices, first, teachpoints, topology, workflow } from '../testing/stored.ts'
 
 type Piece = {
   labware_id: string
@@ -54,13 +19,12 @@ type Bench = Awaited<ReturnType<typeof killable>>
 const rounds = process.env.BENCHD_KILLS === 'all' ? 100 : 10
 
 test(`an inventory is true after each of ${rounds} kills`, async (t) => {
-  const bench = await killable(t, { config: { devices, time_scale: 100 }, topologies: { stored } })
+  const bench = await killable(t, { config: { devices, time_scale: 100 }, topologies: { stored: topology } })
   const dice = new Dice(47)
   await bench.granted('POST', '/api/teachpoints/bulk', teachpoints)
   await bench.granted('POST', '/api/topology/load', { name: 'stored' })
   await bench.granted('PUT', '/api/workflows/shake-stored', workflow)
-  const slots = barcodes.map((barcode, i) => ({ slot: i + 1, labware: { barcode, type: '96-well' } }))
-  await bench.granted('PUT', '/api/devices/incubator-1/inventory', { slots })
+  await bench.granted('PUT', '/api/devices/incubator-1/inventory', { slots: first })
   let uncertain = 0
   for (let round = 0; round < rounds; round++) {
     for (const { device_id } of devices) await bench.ask('POST', `/api/devices/${device_id}/initialize`)
@@ -113,9 +77,8 @@ async function settle({ granted, ask }: Bench): Promise<void> {
   for (const { execution_id, status } of executions)
     for (const confirm of /COMPLETED|ABORTED|FAILED|STOPPED/.test(status) ? [] : [false, true])
       await ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
-  const slots = barcodes.map((barcode, i) => ({ slot: i + 1, labware: { barcode, type: '96-well' } }))
   const empty = [5, 6, 7, 8].map((slot) => ({ slot, labware: null }))
-  await granted('PUT', '/api/devices/incubator-1/inventory', { slots: [...slots, ...empty] })
+  await granted('PUT', '/api/devices/incubator-1/inventory', { slots: [...first, ...empty] })
   const { labware } = await granted<{ labware: Piece[] }>('GET', '/api/labware')
   for (const { labware_id, barcode } of labware)
     if (barcode === null) await granted('PUT', `/api/labware/${labware_id}/location`, { position: null })

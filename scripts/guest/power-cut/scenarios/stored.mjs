@@ -8,46 +8,12 @@ import { load } from './shared.mjs'
 const { openBench } = await load('src/bench/bench.js')
 const { checkConfig } = await load('src/config.js')
 const { app } = await load('src/http/app.js')
+const { barcodes, devices, first, slots, teachpoints, topology, workflow } = await load('src/testing/stored.js')
 
 const transfers = 10
-const slots = 8
-const slot = {
-  type: 'object',
-  properties: { slot: { type: 'integer', minimum: 1, maximum: slots } },
-  required: ['slot'],
-  additionalProperties: false,
-}
-const devices = [
-  {
-    ...{ device_id: 'incubator-1', driver: 'simulated', type: 'storage', transport: { kind: 'simulated' } },
-    settings: { operations: { store: { params: slot, seconds: 10 }, retrieve: { params: slot, seconds: 10 } } },
-  },
-  { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } },
-  { device_id: 'arm-1', driver: 'arm', transport: { kind: 'simulated' } },
-]
-const topology = {
-  ...{ format: 1, name: 'stored' },
-  transporters: { 'arm-1': { positions: ['door', 'shaker_in'] }, 'incubator-1': { positions: ['door', 'incubator'] } },
-  positions: { door: {}, shaker_in: { device: 'shaker-1' }, incubator: { slots } },
-}
-const teachpoints = ['door', 'shaker_in'].map((name, i) => {
-  return { device_id: 'arm-1', name, coord_type: 'cartesian', coords: { x: 100 + 200 * i, y: 300, z: 40, yaw: 0, pitch: 0, roll: 0 } }
-})
-const workflow = {
-  ...{ format: 1, name: 'shake-stored', topology: 'stored', labware: { plate: { type: '96-well' } } },
-  start: ['plate'],
-  threads: {
-    plate: {
-      ...{ labware: 'plate', start: { at: 'incubator', mode: 'REUSE_EXISTING' }, end: { at: ['incubator'], mode: 'LEAVE_IN_PLACE' } },
-      steps: [{ action: { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } } }],
-    },
-  },
-}
 /** The last one is the run's, the others are moved by a person. */
-const barcodes = ['P-1', 'P-2', 'P-3', 'P-4']
 const inRun = barcodes.at(-1)
 const positionOf = (number) => `incubator/slot-${number}`
-const first = barcodes.map((barcode, i) => ({ slot: i + 1, labware: { barcode, type: '96-well' } }))
 
 /**
  * Acknowledges `orders PLATE FROM TO` before a person's transfer, `moves PLATE FROM TO` when the storage has begun it, and `stands PLATE PLACE` after its
