@@ -1,8 +1,10 @@
 // The JSON Schemas of topologies and workflows, for editors to complete and check.
 
 import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../src/kit/json_schema.ts'
+import { JsonAction } from '../src/workflow/plans/action_schema.ts'
 import { Condition } from '../src/workflow/plans/conditions.ts'
-import { JsonAction, JsonMethod, JsonStep, JsonWorkflow, TopologyDocument } from '../src/workflow/plans/documents.ts'
+import { JsonMethod, JsonStep, JsonWorkflow } from '../src/workflow/plans/documents.ts'
+import { TopologyDocument } from '../src/workflow/plans/topology_schema.ts'
 
 const $schema = 'https://json-schema.org/draft/2020-12/schema'
 

@@ -1,7 +1,7 @@
 // The common parts of the bead assay and its older arrangement.
 
 import type { ActionInput } from '../workflow/plans/author.ts'
-import type { TopologyInput } from '../workflow/plans/documents.ts'
+import type { TopologyInput } from '../workflow/plans/topology_schema.ts'
 
 /** `many('pad', 3, 4)`: pad_4, pad_5, pad_6 */
 export function many(name: string, count: number, first = 1): string[] {

@@ -24,8 +24,9 @@ import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { described } from '../kit/described.ts'
 import { anyOf } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
+import { JsonAction } from '../workflow/plans/action_schema.ts'
 import { Condition } from '../workflow/plans/conditions.ts'
-import { JsonAction, JsonMethod, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
+import { JsonMethod, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
 import { GroupOutcome, SubmissionRecord } from '../workflow/records/records.ts'
 import {
   ExecutionSnapshot,

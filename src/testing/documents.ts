@@ -1,6 +1,6 @@
 // For tests: short builders of topologies and workflows. A thread ends where it begins, unless another position is given.
 
-import type { TopologyInput } from '../workflow/plans/documents.ts'
+import type { TopologyInput } from '../workflow/plans/topology_schema.ts'
 
 type Names = readonly string[]
 

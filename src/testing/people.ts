@@ -3,7 +3,7 @@
 import { Person } from '../../drivers/person/person.ts'
 import type { PersonSettings } from '../devices/device.ts'
 import type { Equipment } from '../workflow/equipment/equipment.ts'
-import type { TopologyInput } from '../workflow/plans/documents.ts'
+import type { TopologyInput } from '../workflow/plans/topology_schema.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 import type { CarryTask } from '../workflow/threads/move/carry_task.ts'
 import { HandClock } from './hand_clock.ts'

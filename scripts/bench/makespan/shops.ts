@@ -3,7 +3,7 @@
 
 import { randomFrom } from '../../../src/testing/scheduler_runs.ts'
 import type { WorkflowInput } from '../../../src/workflow/plans/author.ts'
-import type { TopologyInput } from '../../../src/workflow/plans/documents.ts'
+import type { TopologyInput } from '../../../src/workflow/plans/topology_schema.ts'
 import type { SubmissionRequest } from '../../../src/workflow/state/submission_request.ts'
 
 /** A stop of a plate. The service expects `seconds`; where durations vary, the work takes `varied_s`. */

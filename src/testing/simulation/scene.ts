@@ -2,7 +2,7 @@
 
 import type { PersonSettings } from '../../devices/device.ts'
 import type { InjectedFault } from '../../workflow/equipment/pure_equipment.ts'
-import type { Body } from '../../workflow/plans/documents.ts'
+import type { Body } from '../../workflow/plans/action_schema.ts'
 import { randomFrom } from '../scheduler_runs.ts'
 
 type Mode = 'PURE_SIM' | 'LIVE'

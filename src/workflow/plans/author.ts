@@ -7,7 +7,8 @@ import type { Question, Read, ReadingName } from '../../devices/reading_table.ts
 import type { OperationResult } from '../../devices/records.ts'
 import type { RunMode } from '../state/modes.ts'
 import type { Condition } from './conditions.ts'
-import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
+import type { Handler, WorkflowDocument } from './documents.ts'
+import type { TopologyInput } from './topology_schema.ts'
 
 /** Types a topology: `export default topology({…})`. */
 export function topology(document: TopologyInput): TopologyInput {

@@ -2,8 +2,8 @@
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { Bench, BenchDevice } from './bench.ts'
-import type { TopologyDocument } from './documents.ts'
 import { member, mustHave, wrong } from './mistakes.ts'
+import type { TopologyDocument } from './topology_schema.ts'
 
 /** Lists the scanners, each once, in the order of the document. */
 export function scannersOf({ positions, transporters }: TopologyDocument): string[] {

@@ -1,7 +1,7 @@
 // The graph of positions, and the shortest route from one position to another.
 
 import { LabError } from '../../errors.ts'
-import type { TopologyDocument } from './documents.ts'
+import type { TopologyDocument } from './topology_schema.ts'
 
 /** A single pick and place. */
 export type Hop = { from: string; to: string; transporter: string }

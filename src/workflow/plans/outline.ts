@@ -1,6 +1,7 @@
 // Makes the plans of a document: threads, steps, methods and actions with their paths, and with all names resolved.
 
-import { type Action, actionsIn, listsInStep, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
+import type { Action } from './action_schema.ts'
+import { actionsIn, listsInStep, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
 import { member, mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
 import { type ActionPlan, type EventWait, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
 import type { Topology } from './topology.ts'

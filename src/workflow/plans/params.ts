@@ -1,6 +1,6 @@
 // Resolves the variables in the parameters of an operation, at any depth.
 
-import type { Do } from './documents.ts'
+import type { Do } from './action_schema.ts'
 
 /** A variable in the parameters, and the members that lead to it: the name of the parameter, then those within its value. */
 export type VariablePlace = { variable: string; keys: readonly [param: string, ...(string | number)[]] }

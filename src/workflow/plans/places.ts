@@ -1,7 +1,7 @@
 // Checks the positions of a topology: each can be reached, and has only one kind.
 
-import type { TopologyDocument } from './documents.ts'
 import { mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
+import type { TopologyDocument } from './topology_schema.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkPlaces(document: TopologyDocument, where: string): void {

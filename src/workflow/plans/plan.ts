@@ -1,7 +1,8 @@
 // A compiled workflow with all names resolved, as a run executes it.
 
+import type { Action, Code, Do, Emission, Emit, Instruct, WaitAction } from './action_schema.ts'
 import type { Condition } from './conditions.ts'
-import type { Action, Code, Do, Emission, Emit, Emitting, Instruct, ThreadTemplate, WaitAction, WorkflowDocument } from './documents.ts'
+import type { Emitting, ThreadTemplate, WorkflowDocument } from './documents.ts'
 import type { Topology } from './topology.ts'
 
 export type Workflow = {

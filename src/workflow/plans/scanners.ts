@@ -1,7 +1,7 @@
 // The scanners of a topology: where each reads the barcodes of labware.
 
-import type { TopologyDocument } from './documents.ts'
 import type { Graph } from './graph.ts'
+import type { TopologyDocument } from './topology_schema.ts'
 
 type Placed = { document: TopologyDocument; graph: Pick<Graph, 'positions'> }
 

@@ -4,10 +4,10 @@ import { askedSeconds } from '../../devices/asked_time.ts'
 import type { Typical } from '../../devices/device.ts'
 import { operations } from '../../devices/operations.ts'
 import { marginSeconds, usualSeconds } from '../../devices/usual_time.ts'
-import type { TopologyDocument } from './documents.ts'
 import type { Durations } from './durations.ts'
 import type { Hop } from './graph.ts'
 import type { KnownDevice } from './topology.ts'
+import type { TopologyDocument } from './topology_schema.ts'
 
 type ParamValues = Readonly<Record<string, unknown>>
 type Known = { params: ParamValues; said?: number | undefined; learned?: Durations | undefined }

@@ -6,10 +6,10 @@ import { didYouMean } from '../../kit/did_you_mean.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Bench } from './bench.ts'
 import { checkScanners, scannersOf } from './check_scanners.ts'
-import { TopologyDocument } from './documents.ts'
 import { Graph } from './graph.ts'
 import { mustBeKnown, mustBeOnce, mustHave, wrong } from './mistakes.ts'
 import { checkPlaces } from './places.ts'
+import { TopologyDocument } from './topology_schema.ts'
 
 export type Topology = {
   document: TopologyDocument

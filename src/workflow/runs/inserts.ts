@@ -3,8 +3,9 @@
 
 import { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
+import type { Action } from '../plans/action_schema.ts'
 import { compileWorkflow } from '../plans/compile.ts'
-import { type Action, actionsIn, JsonStep, type Step } from '../plans/documents.ts'
+import { actionsIn, JsonStep, type Step } from '../plans/documents.ts'
 import { wrong } from '../plans/mistakes.ts'
 import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan, type Workflow } from '../plans/plan.ts'
 import { Entry } from '../state/entry.ts'

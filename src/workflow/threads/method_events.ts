@@ -1,8 +1,8 @@
 // The custom events that a method emits when it begins and ends: a list in the workflow, or code.
 
 import { LabError } from '../../errors.ts'
+import type { Emission } from '../plans/action_schema.ts'
 import type { MethodDoing } from '../plans/author.ts'
-import type { Emission } from '../plans/documents.ts'
 import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './action/body_context.ts'
 import { scopeOf } from './channels.ts'
 import type { MethodRun } from './method.ts'
