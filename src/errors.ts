@@ -42,13 +42,16 @@ export class LabError extends Error {
   readonly code: ErrorCode
   /** Seconds after which asking again makes sense. */
   readonly retry_after_s: number | undefined
+  /** Each mistake of a request that has several, with its place; `message` tells of the first ones. */
+  readonly mistakes: readonly object[] | undefined
 
   /** `message` says what happened, to which device or value, and what to do about it. */
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retry_after_s?: number } = {}) {
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retry_after_s?: number; mistakes?: readonly object[] } = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : {})
     this.name = 'LabError'
     this.code = code
     this.retry_after_s = options.retry_after_s
+    this.mistakes = options.mistakes
   }
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { csvLine, parseCsv, separatorOf } from './csv.ts'
+import { parseCsv, separatorOf } from '../kit/csv_reader.ts'
+import { csvLine } from './csv.ts'
 
 const cellsOf = (text: string) => parseCsv(text, 'a.csv').map(({ cells }) => cells)
 

@@ -7,9 +7,9 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type Test, test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
+import { parseCsv } from '../kit/csv_reader.ts'
 import { freePort } from '../kit/ports.ts'
 import { benchd, program, type Running, running, served } from '../testing/cli.ts'
-import { parseCsv } from './csv.ts'
 
 test('events tail prints what happens, and goes on after the service was killed, without a loss', async (t) => {
   const service = await killable(t)

@@ -2,8 +2,9 @@
 
 import type { Runs } from '../bench/runs.ts'
 import { DryRun } from '../workflow/dry_run.ts'
-import { SubmissionRequest } from '../workflow/state/submission_request.ts'
+import { SubmissionBody } from '../workflow/state/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
+import { longestSubmission } from './samples.ts'
 
 type Rooms = { runs: Runs }
 
@@ -20,7 +21,8 @@ export const dryRunRoutes: Route<Rooms>[] = [
     scope: 'operate',
     // The form of a new run asks after each change.
     is_unrecorded: true,
-    body: SubmissionRequest,
+    body: SubmissionBody,
+    body_limit: longestSubmission,
     success: { description: 'The outcome that the run would have', schema: DryRun },
     errors: [400, 404, 503],
     handle: async ({ rooms, body }) => json(await rooms.runs.runtime.simulate(body())),

@@ -48,14 +48,18 @@ export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
 const longestDetail = 300
 
 /** Converts any thrown value to an answer. The client does not see the message of an unexpected error. */
-export function errorAnswer(error: unknown): { status: ContentfulStatusCode; body: { detail: string }; headers: Record<string, string> } {
-  const { code, message, retry_after_s } =
+export function errorAnswer(error: unknown): {
+  status: ContentfulStatusCode
+  body: { detail: string; mistakes?: readonly object[] }
+  headers: Record<string, string>
+} {
+  const { code, message, retry_after_s, mistakes } =
     error instanceof LabError ? error : new LabError('internal', 'something went wrong inside the service; its log says what')
   const status = statuses[code]
   const retry = retry_after_s ?? (status === 503 ? 1 : undefined)
   return {
     status,
-    body: { detail: shortened(asTyped(message)) },
+    body: { detail: shortened(asTyped(message)), ...(mistakes && { mistakes }) },
     headers: {
       'X-API-Version': apiVersion,
       'X-Reason': code,

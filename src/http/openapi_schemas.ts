@@ -38,12 +38,14 @@ import {
   ShownTimelineRow,
   ShownTopology,
 } from '../workflow/snapshot.ts'
-import { Group, SubmissionRequest } from '../workflow/state/submission_request.ts'
+import { Group, SubmissionBody } from '../workflow/state/submission_request.ts'
 import { ShownIncident } from './incidents.ts'
+import { SampleMistake } from './samples.ts'
 
 /** The body of every error. */
 const ErrorBody = v.strictObject({
   detail: described(v.string(), 'A sentence: what happened, to which device or value, and what to do about it'),
+  mistakes: described(v.optional(v.array(SampleMistake)), 'Of a sheet of samples, each mistake; `detail` tells of the first ones'),
 })
 
 export const named = {
@@ -75,7 +77,7 @@ export const named = {
   Backup,
   LeaseWish,
   Lock,
-  SubmissionRequest,
+  SubmissionRequest: SubmissionBody,
   Group,
   SubmissionRecord,
   GroupOutcome,

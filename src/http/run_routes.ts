@@ -15,6 +15,7 @@ import { runFileRoutes } from './run_files.ts'
 import { runForecastRoutes } from './run_forecast.ts'
 import { runRecordRoutes } from './run_records.ts'
 import { runReportRoutes } from './run_report.ts'
+import { sampleRoutes } from './samples.ts'
 import { submissionRoutes } from './submissions.ts'
 import { threadRoutes } from './threads.ts'
 import { topologyRoutes } from './topology.ts'
@@ -23,6 +24,7 @@ import { workflowRoutes } from './workflows.ts'
 export const runRoutes: readonly Route<Bench>[] = [
   ...topologyRoutes,
   ...workflowRoutes,
+  ...sampleRoutes,
   ...submissionRoutes,
   ...dryRunRoutes,
   ...executionRoutes,

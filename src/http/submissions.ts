@@ -8,11 +8,12 @@ import { described } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { SubmissionRecord } from '../workflow/records/records.ts'
 import { inTheWayOf, LabwareInTheWay } from '../workflow/runs/in_the_way.ts'
-import { SubmissionId, SubmissionRequest } from '../workflow/state/submission_request.ts'
+import { SubmissionBody, SubmissionId } from '../workflow/state/submission_request.ts'
 import { withdraw } from '../workflow/submission_ids.ts'
 import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
+import { longestSubmission } from './samples.ts'
 
 type Rooms = { runs: Runs }
 
@@ -41,7 +42,8 @@ export const submissionRoutes: Route<Rooms>[] = [
       'With a `submission_id` that was submitted before, nothing begins again: the same request is answered as then, with the present status, and another one 409. ' +
       'PURE_SIM drives nothing and needs no topology to be loaded; DEVICE_SIM runs each driver over its own simulator.',
     scope: 'operate',
-    body: SubmissionRequest,
+    body: SubmissionBody,
+    body_limit: longestSubmission,
     success: {
       status: 202,
       description: 'The run has begun; its state is at `Location`',

@@ -6,9 +6,10 @@ import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
 import { workflowSources } from '../workflow/catalog.ts'
-import { parameterTypes, variableTypes } from '../workflow/plans/check_variables.ts'
+import { typesOfVariables } from '../workflow/plans/declared_variables.ts'
 import { eventWarnings } from '../workflow/plans/event_warnings.ts'
 import type { Workflow } from '../workflow/plans/plan.ts'
+import { Variable } from '../workflow/plans/variable_schema.ts'
 import { shownDocument } from '../workflow/snapshot.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Faults } from './topology.ts'
@@ -34,9 +35,11 @@ const Summary = {
   variables: v.record(
     v.string(),
     v.strictObject({
-      default: v.optional(v.unknown()),
-      description: v.optional(v.string()),
-      type: described(v.optional(v.picklist(parameterTypes)), 'Of the parameters that take its value; absent where that is not known'),
+      ...Variable.entries,
+      type: described(
+        Variable.entries.type,
+        'As it is declared, else that of the parameters that take its value; absent where that is not known',
+      ),
     }),
   ),
 }
@@ -115,7 +118,7 @@ export const workflowRoutes: Route<Rooms>[] = [
 
 function summaryOf({ runs }: Rooms, workflow: Workflow): v.InferOutput<typeof WorkflowSummary> {
   const { name, topology, form, hash, hasCode } = workflow
-  const types = variableTypes(workflow)
+  const types = typesOfVariables(workflow)
   const variables = Object.fromEntries(
     Object.entries(workflow.document.variables).map(([name, its]) => {
       const type = types.get(name)

@@ -25,10 +25,11 @@ import { Operator } from './runs/operator.ts'
 import { barcodesMustBeFree, checkSubmission, openRunFor, startsMustBeFree } from './runs/submission_check.ts'
 import { addSubmissionRow } from './runs/submission_row.ts'
 import type { RuntimeOptions } from './runtime_options.ts'
+import { withSamples } from './samples.ts'
 import { StandingLabwareStore } from './standing_labware.ts'
 import type { RunMode } from './state/modes.ts'
 import type { Checkpoint } from './state/run.ts'
-import type { SubmissionRequest } from './state/submission_request.ts'
+import type { SubmissionBody, SubmissionRequest } from './state/submission_request.ts'
 import { submittedBefore } from './submission_ids.ts'
 import type { OperatorVerdict } from './threads/action/late_calls.ts'
 import type { TaskAnswer } from './threads/move/carry_task.ts'
@@ -145,14 +146,13 @@ export class Runtime {
    * earlier submission; a different request with that id is a `conflict`.
    */
   async submit(
-    asked: SubmissionRequest,
+    asked: SubmissionBody,
     author: Author = nobody,
   ): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
-    // A copy, because the caller may change the object.
-    const request = { ...structuredClone(asked), operator_id: asked.operator_id ?? author.operator ?? null }
     const before = submittedBefore(this.records, asked)
     if (before) return this.#again(before)
-    const workflow = this.workflow(request.workflow)
+    const workflow = this.workflow(asked.workflow)
+    const request = withSamples(workflow, { ...asked, operator_id: asked.operator_id ?? author.operator ?? null })
     const joined = openRunFor(workflow, request, this.runs.open())
     checkSubmission(workflow, request, { bench: this.#options.bench, others: joined?.submissions })
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
@@ -273,8 +273,9 @@ export class Runtime {
   }
 
   /** Simulates a submission without touching anything. Positions that are occupied in LIVE are occupied in the simulation too. Rejects as `submit` does. */
-  async simulate(request: SubmissionRequest): Promise<DryRun> {
-    const workflow = this.workflow(request.workflow)
+  async simulate(asked: SubmissionBody): Promise<DryRun> {
+    const workflow = this.workflow(asked.workflow)
+    const request = withSamples(workflow, asked)
     checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
     return {
       ...(await this.#tryOut(workflow, request, request.run_mode)),

@@ -2,10 +2,10 @@
 
 import { LabError } from '../errors.ts'
 import type { Records, SubmissionRecord } from './records/records.ts'
-import { requestHash, type SubmissionRequest } from './state/submission_request.ts'
+import { requestHash, type SubmissionBody } from './state/submission_request.ts'
 
 /** Finds the submission of before with the id of this one. Throws `conflict` where that asked for something else, or was withdrawn. */
-export function submittedBefore(records: Records, request: SubmissionRequest): SubmissionRecord | undefined {
+export function submittedBefore(records: Records, request: SubmissionBody): SubmissionRecord | undefined {
   const { submission_id } = request
   const before = submission_id === undefined ? undefined : records.submission(submission_id)
   if (!before && submission_id !== undefined && records.isWithdrawn(submission_id))

@@ -1,9 +1,10 @@
 // Teachpoints as CSV: a line for each, with millimetres and degrees named in the header.
 
+import { type CsvRow, parseCsv, separatorOf } from '../../kit/csv_reader.ts'
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import { withEscapes } from '../../kit/invisible.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
-import { type CsvRow, csvLine, parseCsv, separatorOf } from '../csv.ts'
+import { csvLine } from '../csv.ts'
 import { CliError } from '../exit.ts'
 import { decimal } from '../numbers.ts'
 import { converted, isLength, type Units } from './units.ts'

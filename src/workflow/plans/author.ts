@@ -6,9 +6,11 @@ import type { OperationName, operations, Performable } from '../../devices/opera
 import type { Question, Read, ReadingName } from '../../devices/reading_table.ts'
 import type { OperationResult } from '../../devices/records.ts'
 import type { RunMode } from '../state/modes.ts'
+import type { Scalar } from '../state/saved_value.ts'
 import type { Condition } from './conditions.ts'
 import type { Handler, WorkflowDocument } from './documents.ts'
 import type { TopologyInput } from './topology_schema.ts'
+import type { Variable } from './variable_schema.ts'
 
 /** Types a topology: `export default topology({…})`. */
 export function topology(document: TopologyInput): TopologyInput {
@@ -23,7 +25,7 @@ export function workflow<Labware extends string, Method extends string, Thread e
 }
 
 /** The variables of a workflow, by name. */
-export type VariablesInput = Readonly<Record<string, { default?: unknown; description?: string; nullable?: boolean }>>
+export type VariablesInput = Readonly<Record<string, Omit<Variable, 'one_of'> & { one_of?: readonly Scalar[] | undefined }>>
 
 /** The type of a variable's value: that of its default, or null if that is allowed; unknown without a default. */
 type ValueOf<Variable> =

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { compiled } from '../../testing/plans.ts'
-import { variableTypes } from './check_variables.ts'
+import { typesOfVariables } from './declared_variables.ts'
 
 test('a variable has the type of the parameters that take it, else that of its default', (t) => {
   const workflow = compiled({
@@ -10,7 +10,7 @@ test('a variable has the type of the parameters that take it, else that of its d
       d.methods.wash[0].with = { protocol: { variable: 'protocol' } }
     },
   })
-  t.same(Object.fromEntries(variableTypes(workflow)), { speed: 'number', text: 'string', protocol: 'string', both: 'boolean' })
+  t.same(Object.fromEntries(typesOfVariables(workflow)), { speed: 'number', text: 'string', protocol: 'string', both: 'boolean' })
   t.end()
 })
 
@@ -21,6 +21,6 @@ test('without a default the parameter alone says the type', (t) => {
       d.methods.shake_it[0].with = { speed: { variable: 'speed' }, duration: 5 }
     },
   })
-  t.equal(variableTypes(workflow).get('speed'), 'number')
+  t.equal(typesOfVariables(workflow).get('speed'), 'number')
   t.end()
 })

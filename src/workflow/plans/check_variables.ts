@@ -1,87 +1,78 @@
-// Checks the variables of a submission: the workflow knows them, none is missing, and the devices accept the resulting parameters.
+// Checks the variables of a submission: the workflow knows them, none is missing, they fit their declarations, and the devices accept the parameters.
 
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
-import { checkValues, entriesOf } from './check_actions.ts'
-import { filledIn, type VariablePlace, variablesIn } from './params.ts'
-import { actionsOf, type Workflow } from './plan.ts'
+import { checkValues } from './check_actions.ts'
+import { misfitOf } from './declared_variables.ts'
+import { filledIn, variablesIn } from './params.ts'
+import { type ActionPlan, actionsOf, type Workflow } from './plan.ts'
 
-/** Throws `invalid`. Variables that only code reads are not checked. */
-export function checkVariables(workflow: Workflow, given: Readonly<Record<string, unknown>>): void {
-  const { variables } = workflow.document
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(variables, name)) throw unfit(workflow, `has no variable ${name}${didYouMean(name, Object.keys(variables))}`)
-  }
-  const valueGiven = (name: string) => {
-    const value = Object.hasOwn(given, name) ? given[name] : variables[name]?.default
-    if (value === undefined) throw unfit(workflow, `wants a value for ${name}, which has no default`)
-    return value
-  }
-  for (const action of actionsOf(workflow)) {
-    if (action.kind !== 'do') continue
-    const values = filledIn(action.action.with, valueGiven)
-    checkValues(
-      action,
-      { values, devices: workflow.topology.devices, variables },
-      `variables: workflow ${workflow.name}: ${action.path}.with`,
-    )
-  }
-}
-
-/** The types of parameters. */
-export const parameterTypes = ['string', 'number', 'boolean', 'array', 'object'] as const
-type ParameterType = (typeof parameterTypes)[number]
+type Given = Readonly<Record<string, unknown>>
+/** A group with its own variables, which go before those of the submission. */
+type GroupOfValues = { readonly group_id: string; readonly variables?: Given | undefined }
+export type DoPlan = ActionPlan & { kind: 'do' }
 
 /**
- * Returns the type of each variable from the parameters that use it, so that `1E5` stays text for a text parameter. A variable
- * without a parameter of a known type, or with parameters of different types, has the type of its default, if that is one of these.
+ * Throws `invalid`. Variables that only code reads are checked against their declarations alone. A value that each group gives may be missing for the
+ * submission, unless a thread that serves all groups uses it.
  */
-export function variableTypes(workflow: Workflow): Map<string, ParameterType> {
-  const { document, topology } = workflow
-  const found = new Map<string, Set<ParameterType | undefined>>()
-  for (const one of actionsOf(workflow)) {
-    if (one.kind !== 'do') continue
-    const { action, devices } = one
-    for (const device_id of devices) {
-      const entries = entriesOf(action.do, topology.devices.get(device_id)) ?? {}
-      for (const { variable, keys } of variablesIn(action.with)) {
-        const types = found.get(variable) ?? new Set()
-        found.set(variable, types.add(typeOf(schemaAt(entries, keys))))
-      }
+export function checkVariables(workflow: Workflow, given: Given, groups: readonly GroupOfValues[] = []): void {
+  const { variables } = workflow.document
+  mustFit(workflow, given, `variables: workflow ${workflow.name}`)
+  for (const { group_id, variables: own = {} } of groups) mustFit(workflow, own, `groups: ${group_id}.variables: workflow ${workflow.name}`)
+  const isOfEachGroup = (name: string) => groups.length > 0 && groups.every(({ variables: own }) => own && Object.hasOwn(own, name))
+  const ofAllGroups = actionsForAllGroups(workflow)
+  for (const action of doActions(workflow)) {
+    const valueFor = (name: string, own: Given = {}) => {
+      const value = Object.hasOwn(own, name) ? own[name] : Object.hasOwn(given, name) ? given[name] : variables[name]?.default
+      if (value !== undefined || (isOfEachGroup(name) && !ofAllGroups.has(action))) return value
+      const lacking = groups.find(({ variables: own }) => !own || !Object.hasOwn(own, name))
+      throw unfit(workflow, `wants a value for ${name}, which has no default${lacking ? `, for the group ${lacking.group_id}` : ''}`)
     }
+    const at = `workflow ${workflow.name}: ${action.path}.with`
+    checkParams(workflow, action, (name) => valueFor(name), `variables: ${at}`)
+    const used = [...new Set(variablesIn(action.action.with).map(({ variable }) => variable))]
+    for (const { group_id, variables: own } of groups)
+      if (own && used.some((name) => Object.hasOwn(own, name)))
+        checkParams(workflow, action, (name) => valueFor(name, own), `groups: ${group_id}.variables: ${at}`)
   }
-  const names = Object.entries(document.variables)
-  return new Map(
-    names.flatMap(([name, { default: initial }]) => {
-      const known = [...(found.get(name) ?? [])].filter((type) => type !== undefined)
-      const type =
-        known.length === 1
-          ? known[0]
-          : parameterTypes.find((one) => one === (Array.isArray(initial) ? 'array' : initial === null ? 'null' : typeof initial))
-      return type === undefined ? [] : [[name, type] as const]
-    }),
+}
+
+/** Throws `invalid` where the devices of an action do not accept its parameters; an undefined value is not known yet. */
+export function checkParams({ topology, document }: Workflow, action: DoPlan, variable: (name: string) => unknown, at: string): void {
+  const values = filledIn(action.action.with, variable)
+  checkValues(action, { values, devices: topology.devices, variables: document.variables }, at)
+}
+
+export function doActions(workflow: Workflow): DoPlan[] {
+  return [...actionsOf(workflow)].filter((action): action is DoPlan => action.kind === 'do')
+}
+
+/** Returns the actions of threads that serve all groups, which use the variables of the submission. */
+export function actionsForAllGroups({ document, threads, methods }: Workflow): ReadonlySet<ActionPlan> {
+  const shared = [...threads.values()].filter(
+    ({ name, labware }) => !document.start.includes(name) && document.labware[labware]?.group_sharing === 'SHARED_ACROSS_GROUPS',
   )
+  const names = new Set(shared.map(({ name }) => name))
+  const owned = [...methods.values()].filter(({ owners }) => owners.some((owner) => names.has(owner))).flatMap(({ actions }) => actions)
+  return new Set([...owned, ...actionsOf({ methods: new Map(), threads: new Map(shared.map((thread) => [thread.name, thread])) })])
 }
 
-/** The parts of a valibot schema that lead to the type of a value. */
-type Shape = { type?: string; wrapped?: Shape; options?: readonly unknown[]; item?: Shape; entries?: Readonly<Record<string, Shape>> }
-
-/** Returns the schema of a part of a parameter; undefined where that depends on the value. */
-function schemaAt(entries: Readonly<Record<string, Shape>>, [param, ...keys]: VariablePlace['keys']): Shape | undefined {
-  return keys.reduce<Shape | undefined>((schema, key) => {
-    const plain = plainOf(schema)
-    return typeof key === 'number' ? plain?.item : plain?.entries?.[key]
-  }, entries[param])
+function mustFit({ document: { variables } }: Workflow, given: Given, at: string): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(variables, name))
+      throw new LabError('invalid', `${at} has no variable ${name}${didYouMean(name, Object.keys(variables))}`)
+    const misfit = misfitOfGiven(value, variables[name]!)
+    if (misfit) throw new LabError('invalid', `${at}: ${name} ${misfit}`)
+  }
 }
 
-function plainOf(schema: Shape | undefined): Shape | undefined {
-  return schema?.wrapped ? plainOf(schema.wrapped) : schema
-}
-
-function typeOf(schema: Shape | undefined): ParameterType | undefined {
-  const { type, options } = plainOf(schema) ?? {}
-  if (type?.endsWith('_object')) return 'object'
-  return parameterTypes.find((one) => one === type || one === typeof options?.[0])
+/** Judges a value as `misfitOf` does, and null by whether the variable is nullable. Null without a declaration is judged by the parameters. */
+export function misfitOfGiven(value: unknown, variable: Parameters<typeof misfitOf>[1]): string | undefined {
+  if (value !== null) return misfitOf(value, variable)
+  const { type, minimum, maximum, one_of, nullable } = variable
+  const isDeclared = type !== undefined || minimum !== undefined || maximum !== undefined || one_of !== undefined
+  return isDeclared && !nullable ? 'is null; give it a value, or declare it with "nullable": true' : undefined
 }
 
 function unfit({ name }: Workflow, why: string): LabError {

@@ -11,6 +11,7 @@ import { checkSharing } from './check_sharing.ts'
 import { checkValues } from './check_values.ts'
 import { checkWays } from './check_ways.ts'
 import { checkWindows } from './check_windows.ts'
+import { checkDeclarations } from './declared_variables.ts'
 import { JsonWorkflow, WorkflowDocument } from './documents.ts'
 import { fillFeeds } from './feeds.ts'
 import { wrong } from './mistakes.ts'
@@ -32,7 +33,7 @@ export function compileDocument(document: WorkflowDocument, topology: Topology, 
   if (document.topology !== topology.name)
     throw wrong(`${where}: topology`, `it is made for ${document.topology}, and this is ${topology.name}`)
   const draft: Draft = { document, topology, where, ...outline(document, topology) }
-  for (const check of [checkNames, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
+  for (const check of [checkNames, checkDeclarations, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
   // A run with code is restored from its file, so a file that an earlier version accepted must stay valid: the thread is held instead.
   if (!holdsCode(draft)) checkBranches(draft)
   const { methods, threads } = draft

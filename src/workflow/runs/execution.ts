@@ -31,6 +31,7 @@ import { Stall } from './stall.ts'
 import { itemAhead } from './step_names.ts'
 import { Submission } from './submission.ts'
 import { ThreadFactory } from './thread_factory.ts'
+import { valueOfVariable } from './variables.ts'
 
 /** The context that all runs of a service share. */
 export type RunContext = EventOutlets & {
@@ -239,14 +240,9 @@ export class Execution implements RunPorts {
     if (this.phase.current === 'stopping') this.environment.steps.push(() => this.#endIfAllHave())
   }
 
-  /** Returns the value that the submission gives, else that of another submission of this run, else the default, else undefined. Throws `invalid` for an unknown variable. */
-  variable(name: string, submission_id: string): unknown {
-    const own = this.planning.requestOf(submission_id)
-    if (own && name in own.variables) return own.variables[name]
-    for (const { request } of this.submissions) if (name in request.variables) return request.variables[name]
-    const { variables } = this.workflow.document
-    if (!Object.hasOwn(variables, name)) throw new LabError('invalid', `workflow ${this.workflow.name} has no variable ${name}`)
-    return variables[name]!.default
+  /** Returns the value of a variable for the threads of an origin. Throws `invalid` for an unknown variable. */
+  variable(name: string, origin: ThreadOrigin): unknown {
+    return valueOfVariable(this, name, origin)
   }
 
   /** Holds all threads at their next safe points, and new threads before they touch anything. */

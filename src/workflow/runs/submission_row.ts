@@ -15,7 +15,8 @@ export function addSubmissionRow(
   const { name, hash, document, topology } = workflow
   const { on: _, ...workflow_document } = document
   const names = Object.keys(document.variables)
-  const variables = Object.fromEntries(names.map((variable) => [variable, execution.variable(variable, submission_id) ?? null]))
+  const origin = { submission_id, group_id: null }
+  const variables = Object.fromEntries(names.map((variable) => [variable, execution.variable(variable, origin) ?? null]))
   const { operator_id, groups, run_mode, project = null, tags = [], notes = null, plan, objective, priority } = request
   record.add({
     ...{ kind: 'submission', at: submitted_at, submission_id, ...author, operator_id, project, tags, notes },

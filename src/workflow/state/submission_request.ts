@@ -19,23 +19,33 @@ const Acquisition = v.union(
 )
 export type Acquisition = v.InferOutput<typeof Acquisition>
 
+/** The most characters of JSON, because the records of a thousand runs hold them. */
+const longestVariables = 16_384
+const isShort = v.check(
+  (variables: Record<string, unknown>) => JSON.stringify(variables).length <= longestVariables,
+  `must be at most ${longestVariables} characters of JSON together`,
+)
+const Variables = described(v.pipe(v.optional(byName(v.unknown()), {}), isShort), `At most ${longestVariables} characters of JSON together`)
+
 export const Group = v.strictObject({
   group_id: Id,
   members: described(v.optional(v.record(Id, Acquisition), {}), 'For each thread, where its labware comes from'),
+  variables: described(
+    v.optional(v.pipe(byName(v.unknown()), isShort)),
+    `Go before those of the submission for the threads of the group; a thread that serves all groups uses those of the submission. At most ${longestVariables} characters of JSON together`,
+  ),
 })
 export type Group = v.InferOutput<typeof Group>
 
-/** The most characters of JSON, because the records of a thousand runs hold them. */
-const longestVariables = 16_384
-const Variables = described(
-  v.pipe(
-    v.optional(byName(v.unknown()), {}),
-    v.check(
-      (variables) => JSON.stringify(variables).length <= longestVariables,
-      `must be at most ${longestVariables} characters of JSON together`,
-    ),
+/** The most characters of JSON of the variables of all groups: the state of the run and one row of its record hold them. */
+const longestOfGroups = 512 * 1024
+const Groups = v.pipe(
+  v.optional(v.array(Group), []),
+  v.maxLength(1000),
+  v.check(
+    (groups) => groups.reduce((sum, { variables }) => sum + (variables ? JSON.stringify(variables).length : 0), 0) <= longestOfGroups,
+    `have variables of more than ${longestOfGroups} characters of JSON together; give what is the same for all groups once, in "variables"`,
   ),
-  `At most ${longestVariables} characters of JSON together`,
 )
 
 export const SubmissionId = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'))
@@ -55,7 +65,7 @@ export const SubmissionRequest = v.strictObject({
   ),
   workflow: Id,
   run_mode: v.picklist(runModes),
-  groups: described(v.pipe(v.optional(v.array(Group), []), v.maxLength(1000)), 'Several samples of the same workflow in one call'),
+  groups: described(Groups, 'Several samples of the same workflow in one call'),
   batch_mode: described(
     v.optional(v.picklist(['STANDALONE', 'JOIN_EXISTING']), 'STANDALONE'),
     'JOIN_EXISTING adds the groups to the open execution of the workflow, if there is one, whether that began with JOIN_EXISTING or STANDALONE',
@@ -84,10 +94,41 @@ export const SubmissionRequest = v.strictObject({
     v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
     'The person who does it; without one, the name of the header X-Operator',
   ),
+  samples_sha256: described(v.optional(v.string()), 'Of the samples from which the groups were made'),
 })
 export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>
 
-/** Returns the SHA-256 of a request, to recognize a repetition under the same id. */
-export function requestHash(request: SubmissionRequest): string {
-  return hash('sha256', JSON.stringify(request, sortedMembers))
+/** Samples as CSV text, or as an object for each row. */
+export const Samples = v.union(
+  [
+    described(v.pipe(v.string(), v.maxLength(512 * 1024)), 'CSV with commas, semicolons or tabs; the first row is the header'),
+    described(v.pipe(v.array(v.record(v.string(), v.unknown())), v.maxLength(1000)), 'An object for each row, keyed by header'),
+  ],
+  'must be CSV text, or a list of objects',
+)
+export type Samples = v.InferOutput<typeof Samples>
+
+/** A request as it comes: its groups may be a sheet. */
+export const SubmissionBody = v.strictObject({
+  ...v.omit(SubmissionRequest, ['samples_sha256']).entries,
+  samples: v.optional(
+    described(
+      Samples,
+      'In place of `groups`: a row is a group, with columns `group`, `barcode` or `<thread>.barcode`, `<thread>.at`, and one for each variable. ' +
+        'An empty cell stands for the value of the submission. All mistakes are answered with row and column; nothing begins then',
+    ),
+  ),
+})
+export type SubmissionBody = v.InferOutput<typeof SubmissionBody>
+
+/** Returns the SHA-256 of a request, to recognize a repetition under the same id. Samples count as they were sent. */
+export function requestHash({ samples, ...request }: SubmissionRequest & { samples?: Samples | undefined }): string {
+  const samples_sha256 = samples === undefined ? request.samples_sha256 : hashOfSamples(samples)
+  const asked = samples_sha256 === undefined ? request : { ...request, groups: [], samples_sha256 }
+  return hash('sha256', JSON.stringify(asked, sortedMembers))
+}
+
+/** Hashes samples as they were sent. */
+export function hashOfSamples(samples: Samples): string {
+  return hash('sha256', JSON.stringify(samples, sortedMembers))
 }

@@ -69,8 +69,8 @@ export interface Publisher {
   /** Unix time, s. */
   now(): number
   readonly events: RunEvents
-  /** Returns the value of a variable; undefined if it has none. Throws `invalid` for a variable that the workflow does not have. */
-  variable(name: string, submission_id: string): unknown
+  /** Returns the value of a variable for the threads of an origin; undefined if it has none. Throws `invalid` for a variable that the workflow does not have. */
+  variable(name: string, origin: ThreadOrigin): unknown
 }
 
 /** The part of a labware's thread that its actions and moves use. Its state changes only through `set` and `setIn`. */

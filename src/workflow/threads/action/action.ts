@@ -95,7 +95,7 @@ export class ActionRun {
     const { execution, origin } = owner
     // An inserted action may name a variable that does not exist, which its body reports.
     const isKnown = (name: string) => Object.hasOwn(execution.workflow.document.variables, name)
-    const params = filledIn(plan.action.with, (name) => (isKnown(name) ? execution.variable(name, origin.submission_id) : undefined))
+    const params = filledIn(plan.action.with, (name) => (isKnown(name) ? execution.variable(name, origin) : undefined))
     const isShort = JSON.stringify(params).length <= mostParams
     return { ...about, operation: plan.action.do, ...(isShort && { params }) }
   }

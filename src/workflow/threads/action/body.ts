@@ -66,7 +66,7 @@ export class BodyRun {
     const { execution, origin } = this.#thread
     const { plan, device } = this.#action
     const given = (name: string) => {
-      const value = execution.variable(name, origin.submission_id)
+      const value = execution.variable(name, origin)
       if (value !== undefined) return value
       throw new LabError('invalid', `${plan.name} wants a value for ${name}, which nobody has given, and it has no default`)
     }

@@ -57,7 +57,7 @@ export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun):
 
 /** Returns a reader of variables for code. Each call returns a copy, because the code may change the value. */
 export function variablesOf({ execution, origin }: LabwareThread): (name: string) => unknown {
-  return (name) => structuredClone(causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id))) ?? null
+  return (name) => structuredClone(causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin))) ?? null
 }
 
 type Asked = { operation: string; params: Record<string, unknown>; device: string | null }

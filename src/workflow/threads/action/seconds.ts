@@ -10,7 +10,7 @@ export function expectedSeconds(thread: LabwareThread, plan: ActionPlan, device:
   const known = secondsAt(thread, plan, device) ?? plan.seconds
   const placed = thread.execution.workflow.topology.devices.get(device)
   if (known !== undefined || plan.kind !== 'do' || !placed) return known ?? 0
-  const params = filledIn(plan.action.with, (name) => thread.execution.variable(name, thread.origin.submission_id))
+  const params = filledIn(plan.action.with, (name) => thread.execution.variable(name, thread.origin))
   return secondsOf(plan.action.do, placed, { params })
 }
 
@@ -19,7 +19,7 @@ export function secondsAt({ execution, environment, origin }: LabwareThread, pla
   if (plan.kind !== 'do') return plan.seconds
   const known = execution.workflow.topology.devices.get(device)
   if (!known) return undefined
-  const params = filledIn(plan.action.with, (name) => execution.variable(name, origin.submission_id))
+  const params = filledIn(plan.action.with, (name) => execution.variable(name, origin))
   const what = { params, said: plan.seconds, learned: environment.durations }
   return environment.mode === 'PURE_SIM' ? secondsOf(plan.action.do, known, what) : knownSeconds(plan.action.do, known, what)
 }
