@@ -40,6 +40,7 @@ export const usual: Record<string, string | number> = {
 
 /** Keyed by id of operation. */
 export const examples: Record<string, Example> = {
+  checkSamples: { body: { samples: 'group,barcode,speed\nA1,P-001,500\nA2,P-002,600\n' } },
   getAudit: sinceMorning,
   listOperations: sinceMorning,
   listExecutions: sinceMorning,

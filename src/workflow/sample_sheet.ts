@@ -27,6 +27,12 @@ export class SheetMistakes {
     }
   }
 
+  /** Puts them into the order in which a person goes through the sheet. */
+  sort(): void {
+    const columnOf = ({ column }: SheetMistake) => (column ?? '').padStart(3)
+    this.list.sort((a, b) => (a.row ?? 0) - (b.row ?? 0) || (columnOf(a) < columnOf(b) ? -1 : 1))
+  }
+
   get isEmpty(): boolean {
     return this.list.length === 0
   }

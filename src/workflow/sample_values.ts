@@ -57,7 +57,7 @@ function withoutUnit(cell: string, unit: string | undefined): string {
   return unit !== undefined && cell.endsWith(unit) ? cell.slice(0, -unit.length).trimEnd() : cell
 }
 
-/** As spreadsheets write it in English and German, and as people do. */
+/** The words of spreadsheets in English and German, and of people. */
 const booleans = new Map<string, boolean>([
   ...['true', 'yes', '1', 'wahr', 'ja'].map((word) => [word, true] as const),
   ...['false', 'no', '0', 'falsch', 'nein'].map((word) => [word, false] as const),

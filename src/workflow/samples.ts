@@ -63,6 +63,7 @@ export function checkSamples(workflow: Workflow, samples: Samples, given: Given)
   check.barcodesMustDiffer(rows)
   check.valuesMustBeComplete(rows)
   check.paramsMustFit(rows)
+  mistakes.sort()
   const groups = rows.map(({ group: { variables, ...group } }) => (Object.keys(variables).length > 0 ? { ...group, variables } : group))
   return { sheet, columns, groups, mistakes }
 }
@@ -79,7 +80,7 @@ class SampleCheck {
   readonly #columnOf = new Map<string, VariableColumn>()
   /** The actions that use a variable. */
   readonly #usesOf = new Map<string, DoPlan[]>()
-  /** Why a value of a variable does not fit; samples often have the same value. */
+  /** Keyed by variable and value: why it does not fit. Samples often have the same value. */
   readonly #known = new Map<string, string | undefined>()
 
   constructor(of: CheckOf) {
