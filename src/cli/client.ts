@@ -182,8 +182,11 @@ function localUser(method: string): Record<string, string> {
 
 function detailOf(content: string): string | undefined {
   try {
-    const { detail } = JSON.parse(content) as { detail?: string }
-    return detail === undefined ? undefined : atShell(detail)
+    const { detail, mistakes = [] } = JSON.parse(content) as { detail?: string; mistakes?: { message: string }[] }
+    if (detail === undefined || mistakes.length < 2) return detail === undefined ? undefined : atShell(detail)
+    // The detail tells of the first mistakes only.
+    const [head] = /^\w+: \d+ mistakes/.exec(detail) ?? [detail]
+    return [`${head}:`, ...mistakes.map(({ message }) => atShell(message))].join('\n  ')
   } catch {
     return undefined
   }

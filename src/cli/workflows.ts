@@ -36,6 +36,49 @@ const workflowsShow = shows({
   text: ({ document }: { document: object }) => JSON.stringify(document, null, 2),
 })
 
+type Variable = {
+  type?: string
+  unit?: string
+  minimum?: number
+  maximum?: number
+  one_of?: unknown[]
+  default?: unknown
+  example?: unknown
+  description?: string
+}
+
+const workflowsVariables = shows({
+  name: 'workflows variables',
+  summary: 'List the variables of a workflow with their types, units and limits',
+  operands: ['NAME'],
+  example: 'benchd workflows variables seal-and-spin',
+  path: ({ operands: [name = ''] }) => pathOf(name),
+  also: ({ variables }: { variables: Record<string, Variable> }) => noteNone(Object.keys(variables), 'this workflow has no variables'),
+  text: ({ variables }) =>
+    table(
+      ['NAME', 'TYPE', 'UNIT', 'ALLOWED', 'DEFAULT', 'DESCRIPTION'],
+      Object.entries(variables).map(([name, { type = '', unit = '', description = '', default: initial, ...limits }]) => [
+        ...[name, type, unit, allowedWords(limits)],
+        ...[initial === undefined ? 'required' : JSON.stringify(initial), description],
+      ]),
+    ),
+})
+
+function allowedWords({ minimum, maximum, one_of }: Pick<Variable, 'minimum' | 'maximum' | 'one_of'>): string {
+  if (one_of) return one_of.join(', ')
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`
+  return minimum !== undefined ? `from ${minimum}` : maximum !== undefined ? `to ${maximum}` : ''
+}
+
+const workflowsSamples = shows({
+  name: 'workflows samples',
+  summary: 'Print a sheet of samples to fill in, as CSV, for runs submit --samples',
+  operands: ['NAME'],
+  example: 'benchd workflows samples seal-and-spin > samples.csv',
+  path: ({ operands: [name = ''] }) => `${pathOf(name)}/samples`,
+  text: ({ text }: { text: string }) => text.trimEnd().replaceAll('\r\n', '\n'),
+})
+
 const workflowsPut = command({
   name: 'workflows put',
   summary: 'Upload a workflow in its JSON form, after a check',
@@ -63,7 +106,7 @@ const workflowsDelete = tells({
   tell: ({ operands: [name = ''] }) => ({ method: 'DELETE', path: pathOf(name) }),
 })
 
-export const commands = [workflowsList, workflowsShow, workflowsPut, workflowsDelete]
+export const commands = [workflowsList, workflowsShow, workflowsVariables, workflowsSamples, workflowsPut, workflowsDelete]
 
 /** Prints the mistakes of workflows as notes. */
 export function tellFaults(faults: readonly Fault[]): void {

@@ -7,8 +7,15 @@ const MaybeText = v.nullable(v.string())
 export const WorkflowExecutionContext = v.strictObject({ execution_id: v.string(), workflow_name: v.string() })
 export type WorkflowExecutionContext = v.InferOutput<typeof WorkflowExecutionContext>
 
+/** The members that say which sample the labware of a thread is. */
+const Sample = {
+  group_id: v.optional(v.pipe(MaybeText, v.description('The group of the labware; absent without one'))),
+  barcode: v.optional(v.pipe(MaybeText, v.description('The barcode of the labware; absent without one'))),
+}
+
 export const ThreadExecutionContext = v.strictObject({
   ...WorkflowExecutionContext.entries,
+  ...Sample,
   thread_id: v.string(),
   thread_name: v.string(),
   template_name: v.string(),
@@ -78,8 +85,7 @@ const Ended = {
   to: v.optional(v.pipe(MaybeText, v.description('Where a move goes; null for an action'))),
   labware_id: v.optional(v.string()),
   labware: v.optional(v.pipe(v.string(), v.description('The name of the labware'))),
-  barcode: v.optional(MaybeText),
-  group_id: v.optional(MaybeText),
+  ...Sample,
   others: v.optional(
     v.pipe(
       v.array(v.strictObject({ labware_id: v.string(), labware: v.string(), barcode: MaybeText, group_id: MaybeText })),

@@ -26,8 +26,8 @@ export const shakeAndSeal = workflow({
   topology: 'hands',
   labware: { plate: { type: '96-well' } },
   variables: {
-    speed: { default: 500, description: 'Of the shaker, in rpm' },
-    temperature: { default: 165, description: 'Of the sealing plate, in °C' },
+    speed: { type: 'integer', unit: 'rpm', default: 500, description: 'Of the shaker' },
+    temperature: { type: 'integer', unit: '°C', default: 165, description: 'Of the sealing plate' },
   },
   methods: {
     shake_it: [{ do: 'shake', on: 'shaker-1', with: { speed: { variable: 'speed' }, duration: 20 } }],

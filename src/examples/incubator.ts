@@ -76,8 +76,8 @@ const withRests = (name: string, rest_s: number) =>
     topology: 'incubator',
     labware: { plate: { type: '96-well' } },
     variables: {
-      speed: { default: 500, description: 'Of the shaker, in rpm' },
-      temperature: { default: 165, description: 'Of the sealing plate, in °C' },
+      speed: { type: 'integer', unit: 'rpm', default: 500, description: 'Of the shaker' },
+      temperature: { type: 'integer', unit: '°C', default: 165, description: 'Of the sealing plate' },
     },
     methods: {
       // An open plate is sealed within five minutes, so that it does not dry.

@@ -28,8 +28,8 @@ export const sealAndSpin = workflow({
   topology: 'demo',
   labware: { plate: { type: '96-well' } },
   variables: {
-    speed: { default: 500, description: 'Of the shaker, in rpm' },
-    temperature: { default: 165, description: 'Of the sealing plate, in °C' },
+    speed: { type: 'integer', unit: 'rpm', default: 500, description: 'Of the shaker' },
+    temperature: { type: 'integer', unit: '°C', default: 165, description: 'Of the sealing plate' },
   },
   methods: {
     shake_it: [

@@ -23,6 +23,7 @@ import {
   snapshotOf,
   summaryOf,
   threadsOf,
+  withSamples,
 } from '../workflow/snapshot.ts'
 import { SubmissionId } from '../workflow/state/submission_request.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
@@ -115,17 +116,21 @@ export const executionRoutes: Route<Rooms>[] = [
     },
     errors: [404, 503],
     async handle(call) {
-      const { execution, row } = wholeOf(call)
+      const known = wholeOf(call)
+      const { execution, row } = known
       if (!execution) {
         const record = recordOn(call.rooms, row.execution_id)
-        if (record) return json(await wholeTimeline(record.path, row.started_at))
+        if (record) {
+          const { rows, dropped } = await wholeTimeline(record.path, row.started_at)
+          return json({ rows: withSamples(rows, known), dropped })
+        }
         throw new LabError(
           'not_found',
           `the timeline of execution ${row.execution_id} is no longer kept; its events are at /events?execution_id=${row.execution_id}`,
         )
       }
       const { timeline } = execution
-      const answer = json({ rows: timeline.rows(), dropped: timeline.dropped })
+      const answer = json({ rows: withSamples(timeline.rows(), known), dropped: timeline.dropped })
       // A row that a client has seen must be there after a restart. Rows change while the log is written.
       await call.rooms.hub.log.until()
       return answer

@@ -76,6 +76,7 @@ function AboutPlate({ its, topology, onChoose }: PlateProps) {
       {thread_name !== null && (
         <p class="of-thread">
           <span aria-hidden="true" style={{ background: threadColour(thread_name) }} /> Thread {thread_name}
+          {thread?.group_id && `, group ${thread.group_id}`}
         </p>
       )}
       <p>

@@ -57,8 +57,8 @@ function stepFor(min: number | undefined, max: number | undefined): number {
   return [1, 2, 5, 10].map((n) => n * power).find((one) => one >= rough) ?? 1
 }
 
-/** Makes the label of a variable, with the unit at the end of its description, as in `Of the shaker, in rpm`. */
-export function variableLabel(name: string, description: string | undefined): string {
-  const [, unit] = /,? in ([^\s,.]{1,8})\.?$/.exec(description ?? '') ?? []
+/** Makes the label of a variable, with its unit, which older workflows have at the end of its description, as in `Of the shaker, in rpm`. */
+export function variableLabel(name: string, description: string | undefined, declared?: string): string {
+  const unit = declared ?? /,? in ([^\s,.]{1,8})\.?$/.exec(description ?? '')?.[1]
   return unit ? `${titled(name)} (${unit})` : titled(name)
 }

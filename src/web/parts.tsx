@@ -299,15 +299,17 @@ export function Text({ id, label, of, placeholder, children }: TextProps) {
   )
 }
 
-/** A button that uploads a file of JSON. */
-export function UploadFile({ label, name, onFile }: { label: string; name: string; onFile: (file: File) => unknown }) {
+type UploadProps = { label: string; name: string; accept?: string; onFile: (file: File) => unknown }
+
+/** A button that uploads a file, by default of JSON. */
+export function UploadFile({ label, name, accept = '.json,application/json', onFile }: UploadProps) {
   return (
     <label class="button plain">
       {label}
       <input
         type="file"
         class="unseen"
-        accept=".json,application/json"
+        accept={accept}
         aria-label={name}
         onChange={({ currentTarget }) => {
           const file = currentTarget.files?.[0]

@@ -125,6 +125,8 @@ export const ShownTimelineRow = v.strictObject({
   created: described(v.number(), 'Since the execution began, on its own clock', 's'),
   started: Seconds,
   ended: Seconds,
+  group_id: described(v.optional(MaybeText), 'The group of the labware'),
+  barcode: described(v.optional(MaybeText), 'The barcode of the labware, as far as it was read'),
 }) satisfies v.GenericSchema<TimelineRow>
 
 export const ShownTopology = v.strictObject({
@@ -258,6 +260,16 @@ function backlogsOf({ backlogs }: Execution): ExecutionSnapshot['slots'] {
       is_closed,
       is_orphaned,
     }
+  })
+}
+
+/** Adds the group and the barcode of the labware to the rows of a timeline. */
+export function withSamples(rows: readonly TimelineRow[], { row, execution, records }: Known): v.InferOutput<typeof ShownTimelineRow>[] {
+  const known = new Map(records.threads(row.execution_id).map((record) => [record.thread_id, record]))
+  return rows.map((its) => {
+    const record = known.get(its.thread_id)
+    const barcode = execution?.threads.get(its.thread_id)?.labware.barcode ?? record?.barcode ?? null
+    return { ...its, group_id: record?.group_id ?? null, barcode }
   })
 }
 

@@ -80,7 +80,7 @@ const runsTimeline = shows({
   summary: 'Show the timeline of a run, in seconds since its start',
   operands: ['ID'],
   path: async ({ service, operands: [id = ''] }) => `${await shownPathOf(service, id)}/timeline`,
-  text: ({ rows }: { rows: TimelineRow[] }) =>
+  text: ({ rows }: { rows: (TimelineRow & Sample)[] }) =>
     table(['THREAD', 'WHAT', 'BY', 'STATUS', 'WANTED', 'STARTED', 'ENDED'], rows.map(timelineRow)),
   also: ({ rows }) => noteNone(rows, 'the run has done nothing yet'),
 })
@@ -121,9 +121,33 @@ function row({ execution_id, workflow_name, run_mode, thread_count, started_at, 
   return [short(execution_id), workflow_name, modeText(run_mode), stateOf(its), String(thread_count), date(started_at), took]
 }
 
-function timelineRow({ thread_name, kind, name, device, from, to, transporter, status, created, started, ended }: TimelineRow): string[] {
+type Sample = { group_id?: string | null | undefined; barcode?: string | null | undefined }
+
+function timelineRow({
+  thread_name,
+  kind,
+  name,
+  device,
+  from,
+  to,
+  transporter,
+  status,
+  created,
+  started,
+  ended,
+  ...its
+}: TimelineRow & Sample): string[] {
   const [what, by] = kind === 'move' ? [`${from} -> ${to}`, transporter] : [name, device]
-  return [thread_name, what ?? '', by ?? '', status, String(created), String(started ?? ''), String(ended ?? '')]
+  const sample = [its.barcode, its.group_id].filter(Boolean).join(', ')
+  return [
+    sample ? `${thread_name} (${sample})` : thread_name,
+    what ?? '',
+    by ?? '',
+    status,
+    String(created),
+    String(started ?? ''),
+    String(ended ?? ''),
+  ]
 }
 
 function described(snapshot: ExecutionSnapshot, plan: string): string {
@@ -132,11 +156,21 @@ function described(snapshot: ExecutionSnapshot, plan: string): string {
   const stands = snapshot.threads.some(({ status }) => status === 'PAUSED')
   return [
     [head, ...(plan ? [`plan: ${plan}`] : [])].join('\n'),
-    table(['THREAD', 'NAME', 'STATUS', 'WHERE', 'WAITS FOR'], threadRows(snapshot)),
+    threadTable(snapshot),
     ...(snapshot.groups.length > 0 ? [table(['GROUP', 'OUTCOME', 'THREADS'], snapshot.groups.map(groupRow))] : []),
     ...(snapshot.still_heating ? [['at its end:', ...stillHeating(snapshot.still_heating)].join('\n  ')] : []),
     ...(stands ? [`what to do: benchd runs why ${short(execution_id)}`] : []),
   ].join('\n\n')
+}
+
+/** Makes the table of threads, with their samples where there are any. */
+function threadTable(snapshot: ExecutionSnapshot): string {
+  const rows = threadRows(snapshot)
+  if (!snapshot.threads.some(({ group_id, barcode }) => group_id !== null || (barcode ?? null) !== null))
+    return table(['THREAD', 'NAME', 'STATUS', 'WHERE', 'WAITS FOR'], rows)
+  const samples = snapshot.threads.map(({ group_id, barcode, labware }) => [group_id ?? '', barcode ?? labware?.barcode ?? ''])
+  const wide = rows.map(([id = '', name = '', ...others], i) => [id, name, ...samples[i]!, ...others])
+  return table(['THREAD', 'NAME', 'GROUP', 'BARCODE', 'STATUS', 'WHERE', 'WAITS FOR'], wide)
 }
 
 function groupRow({ group_id, outcome, open, ended }: GroupOutcome): string[] {

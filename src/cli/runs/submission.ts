@@ -1,6 +1,9 @@
 // The common options of `runs submit` and `runs simulate`, and the submission from them.
 
+import { buffer } from 'node:stream/consumers'
+import { sheetText } from '../../clients/ts/sheet_text.ts'
 import { variableValue } from '../../clients/ts/variable_value.ts'
+import { readBytes } from '../../kit/files.ts'
 import { ask, type Service } from '../client.ts'
 import type { OptionValues } from '../command.ts'
 import { CliError } from '../exit.ts'
@@ -9,6 +12,11 @@ import { modeOption } from '../run_modes.ts'
 
 export const submissionOptions = {
   groups: { type: 'string', value: 'N', help: 'Number of groups, named g1 to gN; default: no groups' },
+  samples: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Sheet of samples as CSV, or - for stdin: a row for each group, with its barcodes and variables; for an empty sheet: benchd workflows samples',
+  },
   mode: modeOption('; default LIVE'),
   plan: {
     type: 'string',
@@ -26,14 +34,15 @@ export const submissionOptions = {
   var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'Value of a variable; repeatable' },
 } as const
 
-type Variables = Record<string, { default?: unknown; type?: 'string' | 'number' | 'boolean' }>
+type Variables = Record<string, { type?: string }>
 
 /** Makes the submission. Asks the service for the types of the variables. */
 export async function submissionOf(
   service: Service,
   workflow: string,
-  { groups = '0', mode = 'LIVE', var: given = [], plan, objective, priority }: OptionValues<typeof submissionOptions>,
+  { groups = '0', samples, mode = 'LIVE', var: given = [], plan, objective, priority }: OptionValues<typeof submissionOptions>,
 ) {
+  if (samples !== undefined && groups !== '0') throw new CliError('usage', 'each row of --samples is a group; leave out --groups')
   const count = numberOf('--groups', groups, 'a number from 0 to 1000', isCount)
   const texts = given.map(nameAndText)
   const known = texts.length > 0 ? (await ask<{ variables: Variables }>(service, 'GET', pathOf(workflow))).variables : {}
@@ -42,7 +51,9 @@ export async function submissionOf(
   return {
     workflow,
     run_mode: mode,
-    groups: Array.from({ length: count }, (_, i) => ({ group_id: `g${i + 1}` })),
+    ...(samples === undefined
+      ? { groups: Array.from({ length: count }, (_, i) => ({ group_id: `g${i + 1}` })) }
+      : { samples: sheetText(samples === '-' ? await buffer(process.stdin) : await readBytes(samples)) }),
     variables: Object.fromEntries(texts.map(typed)),
     ...(plan && { plan }),
     ...(objective && { objective }),

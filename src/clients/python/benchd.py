@@ -56,6 +56,7 @@ class BenchError(Exception):
     """What the bench answered instead of doing it. `str(error)` is a sentence for people; `reason` a word for programs.
 
     `status` is the HTTP status, or None where there was no answer. `retry_after` says in how many seconds the same may succeed, or is None.
+    `mistakes` has each mistake of a sheet of samples, with `row`, `column`, `header` and `message`.
     """
 
     def __init__(self, message: str, *, status: Optional[int] = None, reason: str = "", retry_after: Optional[float] = None) -> None:
@@ -63,6 +64,7 @@ class BenchError(Exception):
         self.status = status
         self.reason = reason
         self.retry_after = retry_after
+        self.mistakes: List[Dict[str, Any]] = []
 
 
 class Refused(BenchError):
@@ -418,14 +420,19 @@ def _must_be_the_service(status: int, headers: Any) -> None:
 
 
 def _error_of(status: int, headers: Any, body: bytes) -> BenchError:
+    mistakes: List[Dict[str, Any]] = []
     try:
-        detail = json.loads(body)["detail"]
+        answered = json.loads(body)
+        detail = answered["detail"]
+        mistakes = answered.get("mistakes") or []
     except (ValueError, KeyError, TypeError):
         detail = f"the service answered {status}"
     reason = headers.get("X-Reason", "")
     after = headers.get("Retry-After")
     kind = _ERRORS.get(reason) or (Busy if status == 503 else DeviceFailed if status >= 500 else Refused)
-    return kind(detail, status=status, reason=reason, retry_after=float(after) if after else None)
+    error = kind(detail, status=status, reason=reason, retry_after=float(after) if after else None)
+    error.mistakes = mistakes
+    return error
 
 
 def _json_of(body: Any) -> bytes:
@@ -974,6 +981,40 @@ class Run:
         return self._bench.request("POST", f"{self._path}/stop", {"confirm": True})
 
 
+def _samples_member(samples: Any) -> Dict[str, Any]:
+    """Samples as the service takes them. A DataFrame is known by its methods, so that pandas need not be there."""
+    if samples is None:
+        return {}
+    if isinstance(samples, os.PathLike) or (isinstance(samples, str) and "\n" not in samples and "\r" not in samples):
+        with open(samples, "rb") as file:
+            return {"samples": _sheet_text(file.read())}
+    if isinstance(samples, str):
+        return {"samples": samples}
+    if hasattr(samples, "to_dict") and hasattr(samples, "columns"):
+        # An index with a name is a column, such as `group`.
+        named = samples.reset_index() if samples.index.name is not None else samples
+        samples = named.to_dict("records")
+    return {"samples": [{str(name): cell for name, cell in ((name, _cell_of(value)) for name, value in row.items()) if cell is not None} for row in samples]}
+
+
+def _sheet_text(content: bytes) -> str:
+    if content.startswith(b"\xff\xfe"):
+        return content.decode("utf-16")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
+
+
+def _cell_of(value: Any) -> Any:
+    """A cell as JSON has it: NaN, NaT and NA are empty, numbers of numpy are numbers, and a date is its text."""
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        value = value.item()
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, list, dict)) else str(value)
+
+
 def _query_of(values: Dict[str, Any]) -> str:
     """The query with the values that are not None. Of a `datetime`, also one of pandas, it has the Unix time."""
     given = {name: value.timestamp() if hasattr(value, "timestamp") else value for name, value in values.items() if value is not None}
@@ -1069,22 +1110,27 @@ class Bench:
         mode: str = "LIVE",
         variables: Optional[Dict[str, Any]] = None,
         groups: Optional[List[Dict[str, Any]]] = None,
+        samples: Any = None,
         submission_id: Optional[str] = None,
         project: Optional[str] = None,
         tags: Optional[List[str]] = None,
         notes: Optional[str] = None,
         operator_id: Optional[str] = None,
     ) -> Run:
-        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone). `project`, `tags`, `notes` and `operator_id`, the person who does it, stand in the record of the run."""
-        body: Dict[str, Any] = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {})}
+        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone). `project`, `tags`, `notes` and `operator_id`, the person who does it, stand in the record of the run. `samples`, in place of `groups`, has a row for each group, with `barcode` and the variables: the path of a CSV file, its text, a list of dicts, or a pandas DataFrame. If any cell is wrong, nothing begins, and `error.mistakes` has them all."""
+        body: Dict[str, Any] = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {}), **_samples_member(samples)}
         others = {"submission_id": submission_id, "project": project, "tags": tags, "notes": notes, "operator_id": operator_id}
         body.update({name: value for name, value in others.items() if value is not None})
         answer = self.request("POST", "/api/submissions", body)
         return Run(self, answer["execution_id"], answer)
 
-    def simulate(self, workflow: str, *, mode: str = "LIVE", variables: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
-        """What a run would come to (`verdict`, `makespan_s`, `gantt`); nothing moves."""
-        return self.request("POST", "/api/simulations", {"workflow": workflow, "run_mode": mode, "variables": variables or {}})
+    def simulate(self, workflow: str, *, mode: str = "LIVE", variables: Optional[Dict[str, Any]] = None, samples: Any = None) -> Dict[str, Any]:
+        """What a run would come to (`verdict`, `makespan_s`, `gantt`); nothing moves. `samples` as for `submit`."""
+        return self.request("POST", "/api/simulations", {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **_samples_member(samples)})
+
+    def check_samples(self, workflow: str, samples: Any, *, variables: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+        """The groups and all mistakes (`groups`, `mistakes`) of samples as for `submit`; nothing begins."""
+        return self.request("POST", f"/api/workflows/{quote(workflow, safe='')}/samples", {"variables": variables or {}, **_samples_member(samples)})
 
     def run(self, execution_id: str) -> Run:
         """A run by its id."""

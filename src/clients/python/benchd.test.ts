@@ -1,6 +1,6 @@
 // The Python client as people use it: Debian's python3 against a service on a port, through a line that breaks.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -99,6 +99,60 @@ say(repr(bench)[:12], repr(shaker), repr(running)[:26], repr(bench.run("x")), re
     'shake takes its parameters by name, as in shake(speed',
     ...["Bench('http:", "bench['shaker-1']", '<shake of shaker-1, ended,', "bench.run('x')", "async Bench('http://x')"],
   ])
+})
+
+withPython('samples are a file, a text, rows or a DataFrame; mistakes come with row and column', async (t) => {
+  const { url, secrets } = await openService(t)
+  const said = await printed(
+    t,
+    { url, key: secrets.operate },
+    `
+import pathlib, tempfile
+class Frame:
+    columns = ["group", "barcode", "speed"]
+    class index: name = None
+    def to_dict(self, how): return [{"group": "a", "barcode": "P-1", "speed": float("nan")}, {"group": "b", "barcode": "P-2", "speed": 600.0}]
+text = "group;barcode;speed\\nä;P-1;\\nb;P-2;600\\n".replace("ä", "a")
+path = pathlib.Path(tempfile.mkdtemp()) / "plates.csv"
+path.write_bytes(text.encode("cp1252"))
+groups = [bench.check_samples("seal-and-spin", samples)["groups"] for samples in (str(path), path, text, Frame())]
+say(groups[0], all(one == groups[0] for one in groups))
+try: bench.submit("seal-and-spin", mode="PURE_SIM", samples=[{"speed": "fast"}, {"sped": 1}])
+except Refused as error: say(error.reason, [(one["row"], one["header"]) for one in error.mistakes])
+say(bench.submit("seal-and-spin", mode="PURE_SIM", samples=[{"speed": 600}]).wait()["status"])
+say(bench.simulate("seal-and-spin", mode="PURE_SIM", samples="speed\\n600\\n")["verdict"])
+`,
+  )
+  const groups = [
+    { group_id: 'a', members: { plate: { barcode: 'P-1' } } },
+    { group_id: 'b', members: { plate: { barcode: 'P-2' } }, variables: { speed: 600 } },
+  ]
+  const mistakes = [
+    [1, 'sped'],
+    [2, 'speed'],
+  ]
+  t.same(said, [groups, true, 'invalid', mistakes, 'COMPLETED', 'completes'])
+})
+
+const noPandas = spawnSync('python3', ['-c', 'import pandas']).status !== 0 && 'there is no pandas'
+
+test('a DataFrame of pandas is a sheet, and so is what it writes', { skip: noPandas }, async (t) => {
+  const { url, secrets } = await openService(t)
+  const said = await printed(
+    t,
+    { url, key: secrets.operate },
+    `
+import pandas
+frame = pandas.DataFrame({"barcode": ["P-1", "P-2"], "speed": [500, None]})
+named = frame.assign(group=["a", "b"]).set_index("group")
+say([bench.check_samples("seal-and-spin", one)["groups"] for one in (frame, frame.to_csv(), named, named.to_csv(sep=";", decimal=","))])
+`,
+  )
+  const groups = (...names: string[]) => [
+    { group_id: names[0], members: { plate: { barcode: 'P-1' } }, variables: { speed: 500 } },
+    { group_id: names[1], members: { plate: { barcode: 'P-2' } } },
+  ]
+  t.same(said, [[groups('g1', 'g2'), groups('g1', 'g2'), groups('a', 'b'), groups('a', 'b')]])
 })
 
 withPython('a run is submitted, awaited and explained; the same with asyncio', async (t) => {

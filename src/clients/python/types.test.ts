@@ -20,6 +20,8 @@ print(running.end(), running.wait(), bench["shaker-1"].temperature())
 with bench.lock("sealer-1", note="calibration") as sealer:
     sealer.initialize()
 run = bench.submit("seal-and-spin", variables={"speed": 600})
+run = bench.submit("seal-and-spin", samples=[{"barcode": "P-1", "speed": 600}])
+print(bench.check_samples("seal-and-spin", "speed\\n600\\n")["mistakes"])
 for thread in run.held():
     run.recover(thread["thread_id"], "RETRY")
 for row in run.values() + run.readings() + run.record("action"):

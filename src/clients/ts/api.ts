@@ -1,6 +1,6 @@
 // Made by `npm run generate` from the routes: the bodies of the API, and what can be asked.
 
-export type ErrorBody = { detail: string }
+export type ErrorBody = { detail: string; mistakes?: Array<{ row: number | null; column: string | null; header: string | null; message: string }> }
 
 export type DeviceSummary = { device_id: string; type: string; name: string; is_initialized: boolean }
 
@@ -56,9 +56,9 @@ export type LeaseWish = { owner: string; note?: string; ttl_s: number }
 
 export type Lock = { owner: string; note: string | null; expires_at: number | null }
 
-export type SubmissionRequest = { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; plan?: 'on' | 'off'; objective?: 'makespan' | 'flow_time' | 'open_time'; priority?: number; project?: string; tags?: Array<string>; notes?: string; operator_id?: string | null }
+export type SubmissionRequest = { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; plan?: 'on' | 'off'; objective?: 'makespan' | 'flow_time' | 'open_time'; priority?: number; project?: string; tags?: Array<string>; notes?: string; operator_id?: string | null; samples?: string | Array<Record<string, unknown>> }
 
-export type Group = { group_id: string; members?: Record<string, { pool: string } | { location: string; barcode?: string } | { barcode: string }> }
+export type Group = { group_id: string; members?: Record<string, { pool: string } | { location: string; barcode?: string } | { barcode: string }>; variables?: Record<string, unknown> }
 
 export type SubmissionRecord = { submission_id: string; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; batch_mode: 'STANDALONE' | 'JOIN_EXISTING'; group_ids: Array<string>; variables: Record<string, unknown>; operator_id: string | null; submitted_at: number; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; ended_at: number | null; request_sha256?: string; project?: string; tags?: Array<string>; notes?: string }
 
@@ -74,13 +74,13 @@ export type Slot = { key: string; labware: string; receiver: string | null; queu
 
 export type Move = { action_id: string; thread_id: string; transporter: string; from: string; to: string; status: 'CREATED' | 'AWAITING_LOCATION_RESERVATION' | 'RESOLVED' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_MOVE_RESERVATION' | 'PREPARING_TO_MOVE' | 'PICKING' | 'PLACING' | 'COMPLETED' | 'ERRORED' | 'SKIPPED' | 'ABORTED' }
 
-export type TimelineRow = { action_id: string; thread_id: string; thread_name: string; kind: 'action' | 'move'; name: string | null; method_id: string | null; method_name: string | null; device: string | null; from: string | null; to: string | null; transporter: string | null; status: 'CREATED' | 'AWAITING_LOCATION_RESERVATION' | 'RESOLVED' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_MOVE_RESERVATION' | 'PREPARING_TO_MOVE' | 'PICKING' | 'PLACING' | 'COMPLETED' | 'ERRORED' | 'SKIPPED' | 'ABORTED'; created: number; started: number | null; ended: number | null }
+export type TimelineRow = { action_id: string; thread_id: string; thread_name: string; kind: 'action' | 'move'; name: string | null; method_id: string | null; method_name: string | null; device: string | null; from: string | null; to: string | null; transporter: string | null; status: 'CREATED' | 'AWAITING_LOCATION_RESERVATION' | 'RESOLVED' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_MOVE_RESERVATION' | 'PREPARING_TO_MOVE' | 'PICKING' | 'PLACING' | 'COMPLETED' | 'ERRORED' | 'SKIPPED' | 'ABORTED'; created: number; started: number | null; ended: number | null; group_id?: string | null; barcode?: string | null }
 
 export type Labware = { labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null }
 
 export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; handover: boolean; slot: number | null; labware: Labware | null; reserved_for: string | null }> }
 
-export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; grip?: { width: number; force?: number }; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string; nullable?: boolean }>; values?: Record<string, { example: number | string | boolean; description?: string }>; objective?: 'makespan' | 'flow_time' | 'open_time'; overtaking?: number; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
+export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; grip?: { width: number; force?: number }; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { type?: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'integer'; unit?: string; minimum?: number; maximum?: number; one_of?: Array<number | string | boolean>; default?: unknown; example?: unknown; description?: string; nullable?: boolean }>; values?: Record<string, { example: number | string | boolean; description?: string }>; objective?: 'makespan' | 'flow_time' | 'open_time'; overtaking?: number; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
 
 export type WorkflowStep = { name?: string; method: string } | { name?: string; action: WorkflowAction } | { name?: string; join: Array<string> } | { name?: string; park: Array<string> } | { name?: string; wait_for: string; timeout?: number; across_groups?: boolean } | { name?: string; branch: string; cases: Record<string, Array<WorkflowStep>>; else?: Array<WorkflowStep>; timeout?: number; across_groups?: boolean } | { name?: string; while_more_work: Array<WorkflowStep> } | { name?: string; if: WorkflowCondition; then: Array<WorkflowStep>; else?: Array<WorkflowStep> } | { name?: string; repeat: { times: number } | { until: WorkflowCondition; at_most: number }; steps: Array<WorkflowStep> } | { name?: string; delay: number } | { name?: string; until_temperature: { device: string; within?: number }; timeout?: number }
 
@@ -104,13 +104,13 @@ export type GroupLifecycleContext = { execution_id: string; workflow_name: strin
 
 export type IncidentContext = { incident_id: string; category: string; severity: string; message: string; recovery_action: string; execution_id: string | null; thread_id: string | null }
 
-export type LocationActionExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string>; action_id: string; action_status: string; action_name: string | null; operation?: string; params?: Record<string, unknown>; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; others?: Array<{ labware_id: string; labware: string; barcode: string | null; group_id: string | null }>; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
+export type LocationActionExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string>; action_id: string; action_status: string; action_name: string | null; operation?: string; params?: Record<string, unknown>; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; group_id?: string | null; barcode?: string | null; others?: Array<{ labware_id: string; labware: string; barcode: string | null; group_id: string | null }>; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
 
-export type ManualInterventionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; labware_id: string | null; labware_name: string | null; labware_template_name: string | null; target_location: string | null }
+export type ManualInterventionContext = { execution_id: string; workflow_name: string; group_id?: string | null; barcode?: string | null; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; labware_id: string | null; labware_name: string | null; labware_template_name: string | null; target_location: string | null }
 
 export type MethodExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string> }
 
-export type MoveActionExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; action_id: string; action_status: string; action_name: string | null; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; others?: Array<{ labware_id: string; labware: string; barcode: string | null; group_id: string | null }>; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
+export type MoveActionExecutionContext = { execution_id: string; workflow_name: string; group_id?: string | null; barcode?: string | null; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; action_id: string; action_status: string; action_name: string | null; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; others?: Array<{ labware_id: string; labware: string; barcode: string | null; group_id: string | null }>; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
 
 export type OperatorInstructionContext = { execution_id: string; workflow_name: string; thread_id: string | null; instruction: string; step_id: string }
 
@@ -120,9 +120,9 @@ export type StillHeating = { device_id: string; target: number | null }
 
 export type SubmissionExecutionContext = { execution_id: string; workflow_name: string; submission_id: string; group_count: number; reason: string | null }
 
-export type ThreadExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null }
+export type ThreadExecutionContext = { execution_id: string; workflow_name: string; group_id?: string | null; barcode?: string | null; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null }
 
-export type TipRackContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; labware_id: string; labware_name: string; labware_template_name: string; position: string | null; tips_left: number }
+export type TipRackContext = { execution_id: string; workflow_name: string; group_id?: string | null; barcode?: string | null; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; labware_id: string; labware_name: string; labware_template_name: string; position: string | null; tips_left: number }
 
 export type WorkflowExecutionContext = { execution_id: string; workflow_name: string }
 
@@ -276,9 +276,15 @@ export type ReloadSystemResponse = { success: boolean; message: string; config_f
 
 export type ListWorkflowsResponse = { workflows: Array<PutWorkflowResponse>; faults: Array<{ origin: string; reason: string }> }
 
-export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' | 'array' | 'object' }>; document: Record<string, unknown> }
+export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { type?: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'integer'; unit?: string; minimum?: number; maximum?: number; one_of?: Array<number | string | boolean>; default?: unknown; example?: unknown; description?: string; nullable?: boolean }>; document: Record<string, unknown> }
 
-export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' | 'array' | 'object' }> }
+export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { type?: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'integer'; unit?: string; minimum?: number; maximum?: number; one_of?: Array<number | string | boolean>; default?: unknown; example?: unknown; description?: string; nullable?: boolean }> }
+
+export type CheckSamplesRequest = { samples: string | Array<Record<string, unknown>>; variables?: Record<string, unknown> }
+
+export type CheckSamplesResponse = { groups: Array<Group>; mistakes: Array<{ row: number | null; column: string | null; header: string | null; message: string }>; mistakes_left_out: number; columns: Array<{ column: string; header: string; takes: 'group' | 'barcode' | 'at' | 'variable' | 'nothing' | null; name: string | null }>; rows: Array<{ row: number; cells: Array<string> }> }
+
+export type GetSampleSheetResponse = { text: string }
 
 export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
 
@@ -579,6 +585,10 @@ export type Operations = {
   putWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: WorkflowDocument; answer: PutWorkflowResponse; accepted: PutWorkflowResponse }
   /** Delete a workflow that came over the API */
   deleteWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Check a sheet of samples */
+  checkSamples: { path: { workflow_name: string }; query: Record<string, never>; body: CheckSamplesRequest; answer: CheckSamplesResponse }
+  /** Get an empty sheet of samples */
+  getSampleSheet: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: GetSampleSheetResponse }
   /** List submissions */
   listSubmissions: { path: Record<string, never>; query: { limit?: number }; body: undefined; answer: ListSubmissionsResponse }
   /** Submit a workflow */
@@ -805,6 +815,8 @@ export const operations = {
   getWorkflow: ['GET', '/api/workflows/{workflow_name}'],
   putWorkflow: ['PUT', '/api/workflows/{workflow_name}'],
   deleteWorkflow: ['DELETE', '/api/workflows/{workflow_name}'],
+  checkSamples: ['POST', '/api/workflows/{workflow_name}/samples'],
+  getSampleSheet: ['GET', '/api/workflows/{workflow_name}/samples'],
   listSubmissions: ['GET', '/api/submissions'],
   submit: ['POST', '/api/submissions'],
   getSubmission: ['GET', '/api/submissions/{submission_id}'],

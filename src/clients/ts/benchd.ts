@@ -8,7 +8,7 @@
 //   const live = bench.live({ onState: (state) => console.log(state.device['shaker-1']?.state) })
 //   live.close()
 
-import { type DeviceInfo, type OperationRecord, type Operations, operations, type RuntimeEvent } from './api.ts'
+import { type CheckSamplesResponse, type DeviceInfo, type OperationRecord, type Operations, operations, type RuntimeEvent } from './api.ts'
 import { emptyState, eventFramesIn, messagesIn, reduceAll, type State } from './streams.ts'
 
 export type * from './api.ts'
@@ -59,18 +59,23 @@ type CallInput<Op extends keyof Operations> = Part<'path', Operations[Op]['path'
 type Begun<Op extends keyof Operations> = Operations[Op] extends { accepted: infer Record } ? Record : Operations[Op]['answer']
 
 /** An answer that says no. `detail` is a sentence for people, `reason` a word for programs: `busy`, `interlock`, `conflict`. */
+type SampleMistake = CheckSamplesResponse['mistakes'][number]
+
 export class BenchError extends Error {
   readonly status: number
   readonly reason: string
   /** After so many seconds the same may succeed; undefined where waiting does not help. */
   readonly retry_after_s: number | undefined
+  /** Each mistake of a sheet of samples; empty for other errors. */
+  readonly mistakes: readonly SampleMistake[]
 
-  constructor(detail: string, status: number, reason: string, retry_after_s?: number) {
+  constructor(detail: string, status: number, reason: string, retry_after_s?: number, mistakes: readonly SampleMistake[] = []) {
     super(detail)
     this.name = 'BenchError'
     this.status = status
     this.reason = reason
     this.retry_after_s = retry_after_s
+    this.mistakes = mistakes
   }
 }
 
@@ -269,19 +274,15 @@ function finite(name: string, value: unknown): unknown {
 function errorOf(response: Response, text: string): BenchError {
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const reason = response.headers.get('x-reason') ?? 'unknown'
-  return new BenchError(
-    detailOf(text) ?? `the service answered ${response.status}`,
-    response.status,
-    reason,
-    Number.isFinite(after) ? after : undefined,
-  )
+  const { detail = `the service answered ${response.status}`, mistakes } = bodyOf(text)
+  return new BenchError(detail, response.status, reason, Number.isFinite(after) ? after : undefined, mistakes)
 }
 
-function detailOf(text: string): string | undefined {
+function bodyOf(text: string): { detail?: string; mistakes?: SampleMistake[] } {
   try {
-    return (JSON.parse(text) as { detail?: string }).detail
+    return JSON.parse(text) ?? {}
   } catch {
-    return undefined
+    return {}
   }
 }
 

@@ -3,7 +3,7 @@ import { variableValue } from './variable_value.ts'
 
 test('the type of a variable decides what its text stands for', async (t) => {
   for (const text of ['0123', '1E5', '123', 'true', '12345678901234567890']) t.equal(variableValue(text, 'string'), text)
-  t.same([variableValue('1E5', 'number'), variableValue('600', 'number'), variableValue('true', 'boolean')], [100_000, 600, true])
+  t.same([variableValue('1E5', 'number'), variableValue('600', 'integer'), variableValue('true', 'boolean')], [100_000, 600, true])
   // The service refuses it with the name of the parameter.
   t.same([variableValue('fast', 'number'), variableValue('1', 'boolean')], ['fast', '1'])
 })

@@ -10,7 +10,7 @@ export function variableValue(text: string, type?: string): unknown {
     const value: unknown = JSON.parse(text)
     const isList = Array.isArray(value)
     if (type === 'array' && !isList) return listIn(text)
-    if (type !== undefined) return (isList ? 'array' : typeof value) === type ? value : text
+    if (type !== undefined) return (isList ? 'array' : typeof value) === (type === 'integer' ? 'number' : type) ? value : text
     return typeof value !== 'number' || String(value) === text.trim() ? value : text
   } catch {
     return type === 'array' && !/^\s*\[/.test(text) ? listIn(text) : text

@@ -2,13 +2,14 @@
 
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { modeWords, type PutWorkflowResponse } from '../../clients/ts/benchd.ts'
-import { variableLabel } from '../forms.ts'
+import { type CheckSamplesResponse, modeWords, type PutWorkflowResponse } from '../../clients/ts/benchd.ts'
 import { Choice, Empty, Text, useAnswer } from '../parts.tsx'
 import { bench, movesNothingReal, route, state } from '../store.tsx'
 import { clockTime } from '../words.ts'
 import { type Again, againFrom, noOrder, type Wish } from './new_run_again.tsx'
 import { Begin } from './new_run_begin.tsx'
+import { Samples } from './new_run_samples.tsx'
+import { VariableField } from './new_run_values.tsx'
 import { WorkflowFiles } from './workflow_files.tsx'
 import { WorkflowLanes } from './workflow_lanes.tsx'
 
@@ -17,7 +18,8 @@ export function NewRunScreen() {
   const workflows = useSignal<PutWorkflowResponse[] | undefined>(undefined)
   const again = useSignal<Again | undefined>(undefined)
   const mode = movesNothingReal.value ? 'LIVE' : 'DEVICE_SIM'
-  const wish = useSignal<Wish>({ workflow: '', mode, groups: '1', variables: {}, tags: '', ...noOrder })
+  const wish = useSignal<Wish>({ workflow: '', mode, groups: '1', variables: {}, tags: '', samples: '', ...noOrder })
+  const checked = useSignal<CheckSamplesResponse | undefined>(undefined)
   const read = async () => {
     const found = (await bench.value?.call('listWorkflows').catch(() => undefined))?.workflows
     if (!found) return
@@ -51,8 +53,9 @@ export function NewRunScreen() {
         </p>
       )}
       <WishForm workflows={workflows.value} workflow={workflow} wish={wish} />
-      <Begin wish={wish.value} topology={workflow?.topology}>
+      <Begin wish={wish.value} topology={workflow?.topology} checked={checked.value}>
         {workflow && <Picture key={workflow.hash} name={workflow.name} />}
+        {workflow && <Samples workflow={workflow} wish={wish} checked={checked} />}
         <Values workflow={workflow} wish={wish} />
         <Order wish={wish} />
       </Begin>
@@ -88,16 +91,18 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
         </p>
       ))}
       <Choice label="Mode" value={mode} onChange={(mode) => set({ mode: mode as Wish['mode'] })} choices={modeWords} />
-      <div class="field">
-        <label for="new-groups">Groups</label>
-        <input
-          id="new-groups"
-          class="short"
-          inputMode="numeric"
-          value={groups}
-          onInput={(event) => set({ groups: event.currentTarget.value })}
-        />
-      </div>
+      {wish.value.samples === '' && (
+        <div class="field">
+          <label for="new-groups">Groups</label>
+          <input
+            id="new-groups"
+            class="short"
+            inputMode="numeric"
+            value={groups}
+            onInput={(event) => set({ groups: event.currentTarget.value })}
+          />
+        </div>
+      )}
     </div>
   )
 }
@@ -141,27 +146,15 @@ function Order({ wish }: Pick<WishProps, 'wish'>) {
 
 /** The variables of the workflow, and the tags of the run. */
 function Values({ workflow, wish }: Pick<WishProps, 'workflow' | 'wish'>) {
-  const { workflow: name, variables } = wish.value
+  const { workflow: name } = wish.value
   const tags = useSignal(wish.value.tags)
   useSignalEffect(() => {
     if (tags.value !== wish.peek().tags) wish.value = { ...wish.peek(), tags: tags.value }
   })
   return (
     <div class="fields">
-      {Object.entries(workflow?.variables ?? {}).map(([variable, { default: initial, description, type }]) => (
-        <div class="field" key={`${name} ${variable}`}>
-          <label for={`variable-${variable}`}>{variableLabel(variable, description)}</label>
-          <input
-            id={`variable-${variable}`}
-            placeholder={initial === undefined ? 'required' : JSON.stringify(initial)}
-            value={variables[variable]?.text ?? ''}
-            onInput={(event) => {
-              const text = event.currentTarget.value
-              wish.value = { ...wish.value, variables: { ...variables, [variable]: { text, type } } }
-            }}
-          />
-          {description && <small>{description}</small>}
-        </div>
+      {Object.entries(workflow?.variables ?? {}).map(([variable, its]) => (
+        <VariableField key={`${name} ${variable}`} name={variable} its={its} wish={wish} />
       ))}
       <Text id="new-tags" label="Tags" placeholder="words, with commas between" of={tags} />
     </div>

@@ -19,6 +19,8 @@ export type Wish = {
   /** Empty: as the workflow says. */
   objective: string
   plates?: SubmissionRequest['groups'] | undefined
+  /** A sheet in place of the groups; empty for none. */
+  samples: string
 }
 /** The order of the labware is planned, as is usual. */
 export const noOrder = { plan: 'on', priority: '0', objective: '' } as const
@@ -26,7 +28,18 @@ export const noOrder = { plan: 'on', priority: '0', objective: '' } as const
 /** `at`: when the earlier run was submitted, Unix time, s. */
 export type Again = { wish: Wish; at: number; hasPlates: boolean }
 
-export function requestOf({ workflow, mode, groups, variables, tags, plan, priority, objective, plates }: Wish): SubmissionRequest {
+export function requestOf({
+  workflow,
+  mode,
+  groups,
+  variables,
+  tags,
+  plan,
+  priority,
+  objective,
+  plates,
+  samples,
+}: Wish): SubmissionRequest {
   const filled = Object.entries(variables).filter(([, { text }]) => text !== '')
   const count = Number(groups)
   const numbered = Array.from({ length: count }, (_, i) => ({ group_id: `group-${i + 1}` }))
@@ -34,7 +47,7 @@ export function requestOf({ workflow, mode, groups, variables, tags, plan, prior
   return {
     workflow,
     run_mode: mode,
-    ...(plates?.length === count ? { groups: plates } : count > 1 && { groups: numbered }),
+    ...(samples.trim() !== '' ? { samples } : plates?.length === count ? { groups: plates } : count > 1 && { groups: numbered }),
     variables: Object.fromEntries(filled.map(([name, { text, type }]) => [name, variableValue(text, type)])),
     ...(words.length > 0 && { tags: words }),
     ...(plan === 'off' && { plan }),
@@ -72,6 +85,7 @@ export async function againFrom(execution_id: string, workflows: readonly PutWor
       tags: (submission.tags ?? []).join(', '),
       ...{ plan: plan === 'off' ? 'off' : 'on', priority: String(priority), objective: String(objective) },
       plates: plates.length ? plates : undefined,
+      samples: '',
     },
   }
 }

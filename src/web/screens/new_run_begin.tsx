@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { SimulateResponse } from '../../clients/ts/benchd.ts'
+import type { CheckSamplesResponse, SimulateResponse } from '../../clients/ts/benchd.ts'
 import { planWords } from '../../clients/ts/plan_words.ts'
 import { Gantt } from '../gantt.tsx'
 import { scaleEnd } from '../gantt_layout.ts'
@@ -15,6 +15,7 @@ import { ask, bench, movesNothingReal, notice, now, scope, state, timeScale } fr
 import { Time } from '../time.tsx'
 import { duration, sentence } from '../words.ts'
 import { requestOf, type Wish } from './new_run_again.tsx'
+import { whyNotWith } from './new_run_samples.tsx'
 
 /** Says what moves in a mode. */
 function modeHint(mode: Wish['mode']): string {
@@ -27,13 +28,15 @@ function modeHint(mode: Wish['mode']): string {
 const [mostByItself, still_ms] = [10, 500]
 
 /** `children` stand between the checks and the buttons. */
-type BeginProps = { wish: Wish; topology: string | undefined; children: ComponentChildren }
+type BeginProps = { wish: Wish; topology: string | undefined; checked: CheckSamplesResponse | undefined; children: ComponentChildren }
 
-export function Begin({ wish, topology, children }: BeginProps) {
+export function Begin({ wish, topology, checked, children }: BeginProps) {
   const tried = useSignal<SimulateResponse | undefined>(undefined)
   const isShown = useSignal(false)
   const { workflow, mode, groups } = wish
-  const why = /^[1-9]\d{0,3}$/.test(groups) ? undefined : 'Groups must be a whole number from 1.'
+  const isCounted = wish.samples !== '' || /^[1-9]\d{0,3}$/.test(groups)
+  const why = isCounted ? whyNotWith(wish, checked) : 'Groups must be a whole number from 1.'
+  const count = wish.samples === '' ? Number(groups) : (checked?.groups.length ?? 0)
   const key = JSON.stringify(wish)
   const shown = useRef(key)
   shown.current = key
@@ -46,13 +49,13 @@ export function Begin({ wish, topology, children }: BeginProps) {
   useEffect(() => {
     tried.value = undefined
     isShown.value = false
-    if (why || !workflow || scope.value === 'read' || Number(groups) > mostByItself) return
+    if (why || !workflow || scope.value === 'read' || count > mostByItself) return
     const timer = setTimeout(async () => {
       // A refusal is not shown here, because a person may still be typing. The buttons *Dry run* and *Start run* show it.
       take(await bench.value?.call('simulate', { body: requestOf(wish) }).catch(() => undefined))
     }, still_ms)
     return () => clearTimeout(timer)
-  }, [key])
+  }, [key, why])
   const start = async () => {
     const answer = await ask('submit', { body: requestOf(wish), idempotencyKey: `page-${Date.now()}-${Math.random()}` })
     if (answer) location.hash = `#/runs/${answer.execution_id}`

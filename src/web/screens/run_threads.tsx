@@ -57,7 +57,8 @@ export function Threads({ execution_id }: { execution_id: string }) {
 }
 
 function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; blockers: Blockers }) {
-  const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason } = thread
+  const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason, group_id, barcode } = thread
+  const sample = [barcode, group_id && `group ${group_id}`].filter(Boolean).join(', ')
   const path = { thread_id }
   // A run on simulators has its own devices, which the live state does not contain.
   const isOnBench = status === 'EXECUTING_ACTION' && isLive
@@ -68,7 +69,8 @@ function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; b
   return (
     <li>
       <p class="what">
-        <strong>{thread_name}</strong> {isHeld ? 'is held by an error' : threadWord(status)}
+        <strong>{thread_name}</strong> {sample && `(${sample}) `}
+        {isHeld ? 'is held by an error' : threadWord(status)}
         {device ? ` ${status === 'MOVING' ? 'to' : 'at'} ${device}` : ''}
         {isOnBench && <TimeLeft device_id={device} />}
         <small>

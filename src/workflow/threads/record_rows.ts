@@ -25,6 +25,15 @@ export const mostOperations = 100
 const mostNames = 100
 
 /** The labware of a thread, as rows and events have it. */
+/** Adds the group and the barcode of the labware to the context of an event, as far as there are any. */
+export function withSample<Its extends object>(context: Its, { labware, origin }: Pick<Carrier, 'labware' | 'origin'>): Its & Sample {
+  const its: Its & Sample = context
+  if (origin.group_id !== null) its.group_id = origin.group_id
+  if (labware.barcode !== null) its.barcode = labware.barcode
+  return its
+}
+type Sample = { group_id?: string; barcode?: string }
+
 export function labwareIn({ labware, origin }: Pick<Carrier, 'labware' | 'origin'>) {
   return { labware_id: labware.labware_id, labware: labware.name, barcode: labware.barcode, group_id: origin.group_id }
 }

@@ -22,6 +22,7 @@ import type { MethodRun } from './method.ts'
 import type { AskedTask, ShownTask } from './move/carry_task.ts'
 import type { MotionGate } from './move/motion_gate.ts'
 import type { MoveRun } from './move/move.ts'
+import { withSample } from './record_rows.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { SavedValues } from './saved_values.ts'
@@ -205,7 +206,8 @@ export class LabwareThread extends Entry<'thread'> {
     const { thread_id, name, plan, last_error } = this
     const { execution_id, workflow_name } = this.execution.events.context()
     const reason = last_error ?? (pause_reason === 'manual' ? 'an operator paused it' : null)
-    return { execution_id, workflow_name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error: reason }
+    const its = { execution_id, workflow_name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error: reason }
+    return withSample(its, this)
   }
 
   /** Sets the status. A thread that is stopping takes only a terminal one. */

@@ -17,6 +17,7 @@ import {
   labwareIn,
   mostOperations,
   valuesIn,
+  withSample,
 } from '../record_rows.ts'
 
 /** The longest JSON of parameters in an event. */
@@ -139,7 +140,7 @@ export class ActionRun {
     const { owner, method, plan, action_id } = this
     const { execution, thread_id, name } = owner
     const { execution_id, workflow_name } = execution.events.context()
-    return {
+    const context = {
       execution_id,
       workflow_name,
       method_id: method?.method_id ?? null,
@@ -151,6 +152,7 @@ export class ActionRun {
       action_status,
       action_name: plan.name,
     }
+    return withSample(context, owner)
   }
 
   set(members: Partial<ActionState>): void {
