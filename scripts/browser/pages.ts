@@ -17,6 +17,7 @@ import { labChecks, labSkips } from './lab_scenes.ts'
 import { peopleChecks } from './people_scenes.ts'
 import { reportChecks } from './report_scenes.ts'
 import { runChecks } from './run_scenes.ts'
+import { samplesChecks } from './samples_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
 import { setupChecks } from './setup_scenes.ts'
 import { stopChecks } from './stop_scenes.ts'
@@ -28,6 +29,7 @@ const run = promisify(execFile)
 
 const checks: Record<string, Check> = {
   ...runChecks,
+  ...samplesChecks,
   ...reportChecks,
   ...peopleChecks,
   ...benchPageChecks,

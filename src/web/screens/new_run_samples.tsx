@@ -82,7 +82,7 @@ function Preview({ checked: { groups, columns, rows, mistakes, mistakes_left_out
       <p role="status" class={count > 0 ? 'trouble' : 'hint'}>
         {count > 0
           ? `${count === 1 ? '1 mistake' : `${count} mistakes`}; nothing can start.`
-          : `${groups.length} samples, without mistakes.`}
+          : `${groups.length === 1 ? '1 sample' : `${groups.length} samples`}, without mistakes.`}
       </p>
       {count > 0 && (
         <ul class="mistakes" aria-label="Mistakes of the sheet">
@@ -94,7 +94,8 @@ function Preview({ checked: { groups, columns, rows, mistakes, mistakes_left_out
           {mistakes_left_out > 0 && <li>and {mistakes_left_out} more</li>}
         </ul>
       )}
-      <div class="sheet-of-samples" role="region" aria-label="Preview of the samples" tabIndex={0}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard. */}
+      <section class="sheet-of-samples" aria-label="Preview of the samples" tabIndex={0}>
         <table>
           <thead>
             <tr>
@@ -115,7 +116,7 @@ function Preview({ checked: { groups, columns, rows, mistakes, mistakes_left_out
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
       {rows.length > mostShown && <p class="hint">And {rows.length - mostShown} more rows.</p>}
     </>
   )
