@@ -67,16 +67,35 @@ const columns = ['When', 'By', 'Operator', 'Mode', 'Groups', 'Variables']
 
 function submissionTable({ facts, time }: Told): Markup {
   if (facts.submissions.length === 0) return html`<p>The record has no submission.</p>`
-  return tableOf(
+  return html`${tableOf(
     'Submissions',
     columns,
     facts.submissions.map((row) => submissionRow(row, (at) => time.words(at))),
+  )}${sampleTable(facts.submissions)}`
+}
+
+/** The most groups whose variables are listed. */
+const mostSamples = 1000
+
+/** The variables that differ by group; nothing where no group has any. */
+function sampleTable(submissions: readonly Row[]): Markup {
+  const groups = submissions.flatMap(({ groups }) => (Array.isArray(groups) ? groups.map(membersOf) : []))
+  const rows = groups.flatMap(({ group_id, variables }) =>
+    Object.keys(membersOf(variables)).length > 0 ? [[wordsOf(group_id), shortened(valueWords(variables), 1000)]] : [],
   )
+  if (rows.length === 0) return html``
+  const left = rows.length > mostSamples ? html`<p>Only the first ${mostSamples} groups are listed here.</p>` : html``
+  return html`${tableOf('Variables of the groups', ['Group', 'Variables'], rows.slice(0, mostSamples))}${left}`
+}
+
+function valueWords(variables: unknown): string {
+  return Object.entries(membersOf(variables))
+    .map(([name, value]) => `${name} = ${shortened(wordsOf(value), 80)}`)
+    .join(', ')
 }
 
 function submissionRow({ at, by, operator, operator_id, run_mode, groups, variables }: Row, words: (at: number) => string): Cell[] {
   const names = Array.isArray(groups) ? groups.map((group) => wordsOf(membersOf(group).group_id)) : []
-  const given = Object.entries(membersOf(variables)).map(([name, value]) => `${name} = ${shortened(wordsOf(value), 80)}`)
   const who = [authorText(by, operator), wordsOf(operator_id)].map((one) => one || '–')
-  return [words(Number(at)), ...who, modeText(wordsOf(run_mode)), shortened(names.join(', '), 600), shortened(given.join(', '), 1000)]
+  return [words(Number(at)), ...who, modeText(wordsOf(run_mode)), shortened(names.join(', '), 600), shortened(valueWords(variables), 1000)]
 }
