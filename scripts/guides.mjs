@@ -14,6 +14,7 @@ const guides = {
   care: ['systemd/README.md', 'Install and care'],
   settings: ['systemd/settings.md', 'Settings'],
   workflows: ['src/workflow/README.md', 'Workflows'],
+  samples: ['src/workflow/SAMPLES.md', 'Samples'],
   storages: ['src/workflow/STORAGES.md', 'Storages'],
   records: ['src/workflow/records/README.md', 'Show what was done'],
   commands: ['src/cli/README.md', 'Commands'],

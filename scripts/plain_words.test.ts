@@ -16,7 +16,7 @@ const pages = ['', 'src', 'drivers', 'scripts', 'systemd']
   .flatMap((folder) =>
     readdirSync(top + folder, { recursive: folder !== '', encoding: 'utf8' }).map((path) => (folder ? `${folder}/${path}` : path)),
   )
-  .filter((path) => /(?:README|STORAGES|CHANGELOG|settings)\.md$/.test(path))
+  .filter((path) => /(?:README|STORAGES|SAMPLES|CHANGELOG|settings)\.md$/.test(path))
 
 test('no paragraph, item or cell of a guide begins with a word whose meaning the reader has to look for', (t) => {
   t.ok(pages.length > 25, `${pages.length} pages`)
