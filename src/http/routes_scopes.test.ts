@@ -39,6 +39,7 @@ const exceptions: Record<string, string> = {
   putWorkflow: 'admin',
   deleteWorkflow: 'admin',
   deleteExecution: 'admin',
+  checkSamples: 'read',
 }
 
 test('GET wants read and all else operate, but for those that are listed', async (t) => {

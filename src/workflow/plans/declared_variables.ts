@@ -1,4 +1,4 @@
-// What a workflow declares of its variables: type, unit, limits and choices. The declarations are checked with the document, values with a submission.
+// The declarations of variables: type, unit, limits and choices. They are checked with the document, values with a submission.
 
 import { entriesOf } from './check_actions.ts'
 import { wrong } from './mistakes.ts'
