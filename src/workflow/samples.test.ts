@@ -164,6 +164,12 @@ test('a request with a wrong sheet is refused as a whole', async (t) => {
   })
   t.throws(asked({ samples: `temperature\n${'warm\n'.repeat(99)}` }), { message: /^samples: 99 mistakes: .*; and 96 more$/ })
   t.throws(asked({ samples: 'temperature\n160', groups: [{ group_id: 'a', members: {} }] }), { message: /give either samples or groups/ })
+  t.throws(asked({ samples: 'speed\n500' }), { message: /there is no column temperature/ })
+  t.same(
+    asked({ samples: 'speed\n500', batch_mode: 'JOIN_EXISTING' })().groups[0]?.variables,
+    { speed: 500 },
+    'the run that it joins may have the value',
+  )
   t.same(asked({ samples: 'temperature\n160' })().groups, [{ group_id: 'g1', members: {}, variables: { temperature: 160 } }])
 })
 

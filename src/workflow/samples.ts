@@ -32,7 +32,7 @@ export function withSamples(workflow: Workflow, { samples, ...asked }: Submissio
   const request = structuredClone(asked)
   if (samples === undefined) return request
   if (request.groups.length > 0) throw new LabError('invalid', 'samples: each row is a group; give either samples or groups')
-  const { groups, mistakes } = checkSamples(workflow, samples, request.variables)
+  const { groups, mistakes } = checkSamples(workflow, samples, request.variables, request.batch_mode === 'JOIN_EXISTING')
   if (!mistakes.isEmpty) throw mistakesError(mistakes)
   return { ...request, groups, samples_sha256: hashOfSamples(samples) }
 }
@@ -51,8 +51,11 @@ function mistakesError({ list, leftOut }: SheetMistakes): LabError {
   return new LabError('invalid', detail, { mistakes: list })
 }
 
-/** Checks a sheet. `given` are the variables of the submission, which stand for empty cells. */
-export function checkSamples(workflow: Workflow, samples: Samples, given: Given): CheckedSamples {
+/**
+ * Checks a sheet. `given` are the variables of the submission, which stand for empty cells. `mayInherit`: values that are missing may come from the run
+ * that the submission joins, so they are checked with that.
+ */
+export function checkSamples(workflow: Workflow, samples: Samples, given: Given, mayInherit = false): CheckedSamples {
   const mistakes = new SheetMistakes()
   const sheet = readSheet(samples, mistakes)
   const columns = columnsOf(workflow, sheet, mistakes)
@@ -61,7 +64,7 @@ export function checkSamples(workflow: Workflow, samples: Samples, given: Given)
   const rows = sheet.rows.map((row, i) => check.row(row, i, decimals))
   check.groupsMustDiffer(rows)
   check.barcodesMustDiffer(rows)
-  check.valuesMustBeComplete(rows)
+  if (!mayInherit) check.valuesMustBeComplete(rows)
   check.paramsMustFit(rows)
   mistakes.sort()
   const groups = rows.map(({ group: { variables, ...group } }) => (Object.keys(variables).length > 0 ? { ...group, variables } : group))
@@ -231,7 +234,10 @@ class SampleCheck {
     })
     for (const { row, group, isRight } of rows) {
       for (const action of isRight ? several : []) {
-        const valueFor = (name: string) => group.variables[name] ?? given[name] ?? workflow.document.variables[name]?.default
+        const valueFor = (name: string) => {
+          const its = [group.variables, given].find((values) => Object.hasOwn(values, name))
+          return its ? its[name] : workflow.document.variables[name]?.default
+        }
         const refusal = this.#refusal(action, valueFor)
         if (refusal !== undefined) mistakes.add(`the values do not fit together: ${refusal}`, row)
       }

@@ -106,8 +106,8 @@ test('a program with a client beside it passes mypy --strict, which finds what i
     [
       'arm.py:16: error: TypedDict "Point" has no key "colour"  [typeddict-item]',
       'arm.py:21: error: Incompatible types (expression has type "Literal[\'open\']", TypedDict item "gripper" has type "Optional[Literal[\'empty\', \'full\']]")  [typeddict-item]',
-      'evening.py:19: error: Unexpected keyword argument "state" for "runs" of "Bench"  [call-arg]',
-      'evening.py:24: error: Missing named argument "duration" for "__call__" of "_shake"  [call-arg]',
+      'evening.py:21: error: Unexpected keyword argument "state" for "runs" of "Bench"  [call-arg]',
+      'evening.py:26: error: Missing named argument "duration" for "__call__" of "_shake"  [call-arg]',
       'reader.py:16: error: Argument 1 to "read" of "Reader" has incompatible type "str"; expected "int"  [arg-type]',
     ],
   )

@@ -313,10 +313,11 @@ function OpenedStep({ run: { execution_id, started_at }, lanes, rows, took_s, re
   const bar = [...(lane?.bars ?? []), ...(lane?.plan ?? [])].find(({ id }) => id === opened?.id)
   if (!lane || !bar) return null
   const barcode = barcodesIn(record).get(lane.thread)
+  const group = record.find(({ thread_name, group_id }) => thread_name === lane.thread && typeof group_id === 'string')?.group_id
   return (
     <StepSheet
       {...{ execution_id, lane, bar }}
-      name={[lane.thread, barcode].filter(Boolean).join(' ')}
+      name={[lane.thread, barcode, group && `(group ${group})`].filter(Boolean).join(' ')}
       row={rows[bar.id]}
       began_s={started_at}
       now_s={took_s}
