@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
-import type { ExecutionState, SubmissionState } from '../state/run.ts'
+import type { ExecutionState, RunVersions, SubmissionState } from '../state/run.ts'
 import { RunRecord } from '../state/run_record.ts'
 import { type Phase, phaseTransitions, Status, type WorkflowStatus } from '../state/statuses.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
@@ -45,7 +45,7 @@ export type RunContext = EventOutlets & {
 }
 
 /** `saved` is the state of a run that is restored; `restore` adds the rest. */
-type ExecutionOptions = { isJoinable: boolean; around: RunContext; saved?: ExecutionState }
+type ExecutionOptions = { isJoinable: boolean; around: RunContext; saved?: ExecutionState; versions?: RunVersions | undefined }
 
 /** The most threads of an open run, because all of them stay in memory until the run has ended. */
 export const mostThreads = 5000
@@ -88,12 +88,13 @@ export class Execution implements RunPorts {
   readonly #epoch_s: number
   readonly #live = new Set<LabwareThread>()
 
-  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: ExecutionOptions) {
+  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved, versions }: ExecutionOptions) {
     const beginning = saved ?? {
       execution_id: environment.newId(),
       ...{ workflow: workflow.name, hash: workflow.hash, topology: workflow.topology.name },
       ...{ run_mode: environment.mode, is_joinable: isJoinable },
       ...{ started_at: around.now(), status: 'accepting' as const, names: [], events_of_groups: true },
+      ...{ workflow_version: null, topology_version: null, ...versions },
     }
     this.execution_id = beginning.execution_id
     this.workflow = workflow
@@ -130,6 +131,12 @@ export class Execution implements RunPorts {
   /** Whether the run began with JOIN_EXISTING. All its submissions then share the labware that may be batched. */
   get isJoinable(): boolean {
     return this.#entry.state.is_joinable
+  }
+
+  /** The versions of its workflow and topology, without those of which none was kept. */
+  get versions(): { workflow_version?: number; topology_version?: number } {
+    const { workflow_version, topology_version } = this.#entry.state
+    return { ...(workflow_version !== null && { workflow_version }), ...(topology_version !== null && { topology_version }) }
   }
 
   /** Unix time, s. */
