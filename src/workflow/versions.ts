@@ -89,8 +89,8 @@ type VersionsOptions = {
 }
 
 /** `ofName`: the newest versions of one name; `all` and `bytes`: of all names together. */
-const most = { ofName: 100, all: 10_000, bytes: 64 * 1024 * 1024, waiting: 1000 } as const
-type Most = { [Name in keyof typeof most]: number }
+const most = { ofName: 100, all: 10_000, bytes: 64 * 1024 * 1024, waiting: 1000 }
+type Most = typeof most
 
 export class Versions {
   readonly #options: VersionsOptions
