@@ -1,6 +1,7 @@
 // The versions of a workflow or topology: who changed it when, what differs, and an earlier one put again.
 
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import type { CompareWorkflowVersionsResponse, ListWorkflowVersionsResponse } from '../../clients/ts/benchd.ts'
 import { Act, Empty, useAnswer } from '../parts.tsx'
 import { ask, keepFile } from '../store.tsx'
@@ -42,24 +43,25 @@ function List({ of, name }: VersionsProps) {
     <ol class="versions" aria-label="Versions, the newest first">
       {versions.map((version, i) => (
         <li key={version.version}>
-          <Line of={of} name={name} version={version} before={versions[i + 1]?.version} />
-          {of === 'workflow' && version.form === 'json' && version.source === 'api' && (i > 0 || version.deleted) && (
-            <Act
-              label="Restore"
-              name={`Restore version ${version.version}`}
-              twice={`Put version ${version.version} again: press once more`}
-              onPress={() => restore(version.version)}
-            />
-          )}
+          <Line of={of} name={name} version={version} before={versions[i + 1]?.version}>
+            {of === 'workflow' && version.form === 'json' && version.source === 'api' && (i > 0 || version.deleted) && (
+              <Act
+                label="Restore"
+                name={`Restore version ${version.version}`}
+                twice={`Put version ${version.version} again: press once more`}
+                onPress={() => restore(version.version)}
+              />
+            )}
+          </Line>
         </li>
       ))}
     </ol>
   )
 }
 
-type LineProps = { of: Noun; name: string; version: Version; before: number | undefined }
+type LineProps = { of: Noun; name: string; version: Version; before: number | undefined; children: ComponentChildren }
 
-function Line({ of, name, version, before }: LineProps) {
+function Line({ of, name, version, before, children }: LineProps) {
   const found = useSignal<Compared | undefined>(undefined)
   const path = { [calls[of].param]: name }
   const compare = async () => {
@@ -88,6 +90,7 @@ function Line({ of, name, version, before }: LineProps) {
           <Act label="What changed" name={`What changed in version ${version.version}`} kind="quiet" free onPress={compare} />
         )}
         <Act label="Download" name={`Download version ${version.version}`} kind="quiet" free onPress={fetch} />
+        {children}
       </span>
     </>
   )
