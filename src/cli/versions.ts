@@ -3,7 +3,7 @@
 import { authorText } from '../kit/author.ts'
 import { readUtf8 } from '../kit/files.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
-import type { VersionInfo } from '../workflow/versions.ts'
+import type { VersionInfo } from '../workflow/version.ts'
 import { shows } from './asking.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { type Command, command } from './command.ts'

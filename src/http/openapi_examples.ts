@@ -36,7 +36,7 @@ export const usual: Record<string, string | number> = {
   since: 0,
   workflow_name: 'seal-and-spin',
   topology_name: 'demo',
-  version: 1,
+  version: '1',
   labware: 'P-0042',
 }
 

@@ -5,8 +5,8 @@ import type { Runs } from '../bench/runs.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
-import { Difference } from '../workflow/version_diff.ts'
-import { type Versioned, VersionInfo } from '../workflow/versions.ts'
+import { type Versioned, VersionInfo } from '../workflow/version.ts'
+import { Difference, differenceOf, differenceOfVersions } from '../workflow/version_diff.ts'
 import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Numeral } from './numeral.ts'
@@ -82,8 +82,8 @@ function routesFor(of: Versioned): Route<Rooms>[] {
       errors: [400, 404, 409],
       async handle(asked) {
         const name = nameIn(of, asked)
-        const { catalog } = asked.rooms.runs
-        return json({ name, ...(await catalog.compareVersions(of, name, asked.query())) })
+        const { versions } = asked.rooms.runs.catalog
+        return json({ name, ...(await differenceOfVersions(versions, of, name, asked.query())) })
       },
     }),
     route('POST', `${path}/diff`, {
@@ -97,7 +97,9 @@ function routesFor(of: Versioned): Route<Rooms>[] {
       errors: [400, 404],
       handle(asked) {
         const name = nameIn(of, asked)
-        return json({ name, from: null, to: null, ...asked.rooms.runs.catalog.compareWith(of, name, asked.body()) })
+        const present = asked.rooms.runs.catalog.present(of, name)
+        if (!present) throw new LabError('not_found', `there is no ${of} ${name} now; put it, or compare two of its versions`)
+        return json({ name, from: null, to: null, ...differenceOf(of, present, { document: asked.body() }) })
       },
     }),
   ]
@@ -139,12 +141,12 @@ function restoreTopology(): Route<Rooms> {
       const [name, version] = [nameIn('topology', asked), numberIn(asked)]
       const { catalog } = asked.rooms.runs
       await catalog.versions.read('topology', name, version)
-      const file = catalog.fileOf('topology', name)
+      const file = catalog.present('topology', name)?.file
       const where =
         file === undefined
           ? `topology ${name} comes with the program`
-          : `topology ${name} is from ${file}, which the service does not write`
-      const what = `copy the document of /api/topologies/${name}/versions/${version} into ${file ?? 'a file of the topologies folder, under another name'}, and reload`
+          : `topology ${name} is from the file ${file} of the topologies folder, which the service does not write`
+      const what = `copy the document of /api/topologies/${name}/versions/${version} into ${file ?? 'a file of the topologies folder, under another name'}, and reload (POST /api/system/reload)`
       throw new LabError('conflict', `${where}: ${what}`)
     },
   })

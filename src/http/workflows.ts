@@ -9,7 +9,7 @@ import { parameterTypes, variableTypes } from '../workflow/plans/check_variables
 import { eventWarnings } from '../workflow/plans/event_warnings.ts'
 import type { Workflow } from '../workflow/plans/plan.ts'
 import { shownDocument } from '../workflow/snapshot.ts'
-import { workflowSources } from '../workflow/versions.ts'
+import { workflowSources } from '../workflow/version.ts'
 import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Faults } from './topology.ts'

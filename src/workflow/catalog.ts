@@ -17,9 +17,9 @@ import type { Runtime } from './runtime.ts'
 import { type Standing, StandingLabware, standingLabwareOf } from './standing_labware.ts'
 import type { RunMode } from './state/modes.ts'
 import type { RunVersions, ThreadOnBench } from './state/run.ts'
-import { differenceOf } from './version_diff.ts'
+import type { Authorship, Versioned, Document as VersionedDocument, Source as WorkflowSource } from './version.ts'
 import { documentsBehind, documentsIn, namedBy, presentDocument, type Sources, sourceOf, topologyHash } from './version_sources.ts'
-import { type Authorship, type KeptDocument, type Versioned, Versions, type Source as WorkflowSource } from './versions.ts'
+import { Versions } from './versions.ts'
 import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 type CatalogOptions = {
@@ -161,10 +161,9 @@ export class Catalog {
     return sourceOf('workflow', name, this.#sources())?.from ?? 'example'
   }
 
-  /** Returns the file that a workflow or topology comes from; undefined for another. */
-  fileOf(of: 'workflow' | 'topology', name: string): string | undefined {
-    const found = sourceOf(of, name, this.#sources())
-    return found?.from === 'file' ? found.source.origin : undefined
+  /** Returns the document in force of a workflow or topology; undefined without one. */
+  present(of: Versioned, name: string): VersionedDocument | undefined {
+    return presentDocument(of, name, this.#sources())
   }
 
   /**
@@ -237,27 +236,6 @@ export class Catalog {
     }
     const document = kept.document as { name: string; topology: string }
     return this.put(name, document, { note: `version ${version} again`, ...author, restored_from: version }, `version ${version}`)
-  }
-
-  /** Says how two versions differ; without numbers the newest and the one before. Rejects with `not_found`, and `conflict` where there is only one. */
-  async compareVersions(of: Versioned, name: string, { from, to }: { from?: number | undefined; to?: number | undefined }) {
-    const all = this.versions.list(of, name).map(({ version }) => version)
-    const later = to ?? all[0]
-    const earlier = from ?? all.find((version) => version < (later ?? 0))
-    if (later === undefined || earlier === undefined)
-      throw new LabError(
-        'conflict',
-        `${of} ${name} has ${all.length === 0 ? 'no version' : 'no earlier version'}; there is nothing to compare`,
-      )
-    const [before, after] = await Promise.all([earlier, later].map((version) => this.versions.read(of, name, version)))
-    return { from: earlier, to: later, ...differenceOf(of, before!.kept, after!.kept) }
-  }
-
-  /** Says how a document differs from the one in force. Throws `not_found` if there is none. */
-  compareWith(of: Versioned, name: string, document: KeptDocument['document']) {
-    const present = presentDocument(of, name, this.#sources())
-    if (!present) throw new LabError('not_found', `there is no ${of} ${name} now; put it, or compare two of its versions`)
-    return differenceOf(of, present, { document })
   }
 
   /** Rejects with `not_found`; `conflict` for one that is not from the API, and while a run of it is open. */

@@ -9,7 +9,7 @@ import type { Library, Source } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Runtime } from './runtime.ts'
-import type { Document, Versioned, Source as VersionSource } from './versions.ts'
+import type { Document, Versioned, Source as VersionSource } from './version.ts'
 
 /** The sources of a library, in the order in which the first of a name wins. */
 export type Sources = { files: readonly Source[]; stored: readonly Source[]; shipped: readonly Source[] }
@@ -87,7 +87,7 @@ export function* namedBy({
 }: Pick<Runtime, 'records' | 'runs'>): Generator<{ of: Versioned; name: string; version: number }> {
   const rows = [
     ...records.executions(),
-    ...runs.open().map(({ workflow, versions }) => ({ workflow_name: workflow.name, topology: workflow.topology.name, ...versions })),
+    ...runs.open().map(({ workflow, record }) => ({ workflow_name: workflow.name, topology: workflow.topology.name, ...record.versions })),
   ]
   for (const { workflow_name, topology, workflow_version, topology_version } of rows) {
     if (typeof workflow_version === 'number') yield { of: 'workflow', name: workflow_name, version: workflow_version }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
-import { type Document, type VersionInfo, Versions } from './versions.ts'
+import type { Document, VersionInfo } from './version.ts'
+import { Versions } from './versions.ts'
 
 const ann = { by: 'tablet', operator: 'Ann' }
 

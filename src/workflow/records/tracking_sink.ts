@@ -107,12 +107,19 @@ function labwareOf(thread: LabwareThread | undefined): Pick<ThreadRecord, 'labwa
   return thread ? { labware_id: thread.labware.labware_id, barcode: thread.labware.barcode } : {}
 }
 
-function rowOf({ execution_id, workflow, environment, started_at, versions }: Execution): ExecutionRow {
-  const what = { execution_id, workflow_name: workflow.name, workflow_hash: workflow.hash, topology: workflow.topology.name, ...versions }
+function rowOf({ execution_id, workflow, environment, started_at, record }: Execution): ExecutionRow {
+  const what = {
+    execution_id,
+    workflow_name: workflow.name,
+    workflow_hash: workflow.hash,
+    topology: workflow.topology.name,
+    ...record.versions,
+  }
   return { ...what, run_mode: environment.mode, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null }
 }
 
-function submissionOf({ versions: { workflow_version } }: Execution, submission: Submission): SubmissionRecord {
+function submissionOf({ record }: Execution, submission: Submission): SubmissionRecord {
+  const { workflow_version } = record.versions
   return { ...submissionRow(submission), ...(workflow_version !== undefined && { workflow_version }) }
 }
 

@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
-import type { ExecutionState, RunVersions, SubmissionState } from '../state/run.ts'
+import { type ExecutionState, knownVersions, type RunVersions, type SubmissionState } from '../state/run.ts'
 import { RunRecord } from '../state/run_record.ts'
 import { type Phase, phaseTransitions, Status, type WorkflowStatus } from '../state/statuses.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
@@ -97,6 +97,7 @@ export class Execution implements RunPorts {
       ...{ workflow_version: null, topology_version: null, ...versions },
     }
     this.execution_id = beginning.execution_id
+    this.record.versions = knownVersions(beginning)
     this.workflow = workflow
     this.environment = environment
     this.#around = around
@@ -131,12 +132,6 @@ export class Execution implements RunPorts {
   /** Whether the run began with JOIN_EXISTING. All its submissions then share the labware that may be batched. */
   get isJoinable(): boolean {
     return this.#entry.state.is_joinable
-  }
-
-  /** The versions of its workflow and topology, without those of which none was kept. */
-  get versions(): { workflow_version?: number; topology_version?: number } {
-    const { workflow_version, topology_version } = this.#entry.state
-    return { ...(workflow_version !== null && { workflow_version }), ...(topology_version !== null && { topology_version }) }
   }
 
   /** Unix time, s. */

@@ -192,6 +192,12 @@ const versionMembers = {
 }
 export type RunVersions = { workflow_version: number | null; topology_version: number | null }
 
+/** Returns the versions without those of which none was kept. */
+export function knownVersions({ workflow_version, topology_version }: RunVersions): KnownVersions {
+  return { ...(workflow_version !== null && { workflow_version }), ...(topology_version !== null && { topology_version }) }
+}
+export type KnownVersions = { workflow_version?: number; topology_version?: number }
+
 export const ExecutionState = v.object({
   execution_id: v.string(),
   workflow: v.string(),
