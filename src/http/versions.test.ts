@@ -3,6 +3,7 @@
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
+import { makeBackup } from '../care/backup.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { standing, workflowOf } from '../testing/documents.ts'
@@ -229,4 +230,16 @@ test('topologies have versions as well; the answer to a restore names the file t
   rmSync(join(topologies, 'bare.json'))
   await bench.ask('POST', '/api/system/reload', { json: {} })
   t.match(await versionsOf(bench, at), { versions: [{ version: 2 }, { version: 1 }] }, 'a file that is gone keeps its history')
+})
+
+test('a backup has the versions with their documents', async (t) => {
+  const { ask, data_dir } = await opened(t)
+  await ask('PUT', path, { json: shakes(400) })
+  const sources = { data_dir, config: undefined, topologies: undefined, version: '1', system_id: 's' }
+  const backup = join(data_dir, '..', 'backup.tar.gz')
+  const { files, left_out } = await makeBackup(sources, { with_keys: false, with_events: false }, { path: backup, at: new Date() })
+  const names = files.map(({ name }) => name)
+  t.ok(names.includes('state/versions.jsonl'))
+  t.equal(names.filter((name) => /^state\/versions\/[0-9a-f]{64}$/.test(name)).length, 1)
+  t.notMatch(left_out.join(), 'versions')
 })
