@@ -29,7 +29,7 @@ export async function loadModule(path: string, names: Readonly<Record<string, st
 
 /** The most files of one module that are hashed. */
 const mostImported = 200
-const importing = /\b(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"\n]+)['"]/g
+const relativeImport = /\b(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"\n]+)['"]/g
 
 /** Returns the SHA-256 of the files that a module imports by relative paths, directly or through others; keyed by their paths beside the module. */
 export async function importedFiles(path: string): Promise<Record<string, string>> {
@@ -40,7 +40,7 @@ export async function importedFiles(path: string): Promise<Record<string, string
     const bytes = await readFile(file).catch(() => undefined)
     if (!bytes) continue
     hashes.set(file, createHash('sha256').update(bytes).digest('hex'))
-    const imported = [...bytes.toString().matchAll(importing)].map(([, specifier]) => join(dirname(file), specifier!))
+    const imported = [...bytes.toString().matchAll(relativeImport)].map(([, specifier]) => join(dirname(file), specifier!))
     waiting.push(...imported.filter((one) => !hashes.has(one)))
   }
   hashes.delete(path)
