@@ -19,11 +19,11 @@ test('history, diff and restore of a workflow, as a person types them', async (t
   const write = (document: object) => writeFileSync(file, `// by hand\n${JSON.stringify(document)}`)
   const speed = (rpm: number) => ({ variables: { speed: { default: rpm } } })
   write(mix({ shake_it: shake({ variable: 'speed' }) }, speed(400)))
-  t.match(await run('workflows', 'put', file, '--note', 'as agreed'), { code: 0, stdout: /is kept: version 1/ })
+  t.match(await run('workflows', 'put', file, '--note', 'as agreed'), { code: 0, stdout: /is kept\n$/, stderr: /mix is now version 1/ })
   write(mix({ shake_it: shake({ variable: 'speed' }), spin_it: spin }, speed(600)))
   const said = /variables\.speed\.default: 400 -> 600\nmethods\.spin_it: added\nthreads\.plate\.steps: spin_it added after shake_it\n/
   t.match(await run('workflows', 'diff', 'mix', file), { code: 0, stdout: said })
-  t.match(await run('workflows', 'put', file), { stdout: /version 2/ })
+  t.match(await run('workflows', 'put', file), { stderr: /version 2/ })
   t.match(await run('workflows', 'diff', 'mix'), { code: 0, stdout: said })
   t.match(await run('workflows', 'diff', 'mix', '2', '1'), { stdout: /600 -> 400\nmethods.spin_it: removed/ })
   t.match(await run('workflows', 'diff', 'mix', file), { code: 0, stdout: '', stderr: /mean the same/ })

@@ -61,11 +61,8 @@ const workflowsPut = command({
     const stored = await ask<Workflow>(serviceOf(options), 'PUT', `${pathOf(name)}${query}`, document as object)
     // A bench of an earlier version sends none.
     for (const warning of stored.warnings ?? []) note(`${stored.name}: ${warning}`)
-    print(
-      options.json
-        ? JSON.stringify(stored)
-        : `workflow ${stored.name} on topology ${stored.topology} is kept${stored.version ? `: version ${stored.version}` : ''}`,
-    )
+    print(options.json ? JSON.stringify(stored) : `workflow ${stored.name} on topology ${stored.topology} is kept`)
+    if (stored.version) note(`${stored.name} is now version ${stored.version}`)
   },
 })
 
