@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { test } from 'tap'
+import { killedAfter } from '../testing/killed_writer.ts'
 import { seeded } from '../testing/seeded.ts'
 import { documentOf, openCatalog } from './versions_kill.test.catalog.ts'
 
 /** At random moments; `BENCHD_KILLS=all` for many more. */
 const kills = process.env.BENCHD_KILLS === 'all' ? 100 : 20
+
+const program = new URL('versions_kill.test.writer.js', import.meta.url)
 
 test('a process that is killed during a put leaves the old or the new version, each with its document', async (t) => {
   const folder = `${t.testdir({})}/state`
@@ -17,7 +16,10 @@ test('a process that is killed during a put leaves the old or the new version, e
   const random = seeded(48)
   let [last, acknowledged, unknown] = [0, 0, 0]
   for (let kill = 1; kill <= kills; kill++) {
-    const said = await killedAfter(folder, last + 1, { lines: 1 + Math.floor(random() * 6), turns: Math.floor(random() * 400) })
+    const said = await killedAfter(program, [folder, String(last + 1)], {
+      lines: 1 + Math.floor(random() * 6),
+      turns: Math.floor(random() * 400),
+    })
     const numbers = said.slice(1).map(Number)
     acknowledged += numbers.length
     last = numbers.at(-1) ?? last
@@ -45,21 +47,3 @@ test('a process that is killed during a put leaves the old or the new version, e
     `${acknowledged} puts were acknowledged over ${kills} kills, and ${unknown} were cut off before their author was written`,
   )
 })
-
-/** What the process had said when it was dead: `opening`, then what was acknowledged. */
-async function killedAfter(folder: string, first: number, when: { lines: number; turns: number }): Promise<string[]> {
-  const program = fileURLToPath(new URL('versions_kill.test.writer.js', import.meta.url))
-  const child = spawn(process.execPath, [program, folder, String(first)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = once(child, 'close')
-  const lines: string[] = []
-  const kill = async () => {
-    for (let turn = 0; turn < when.turns; turn++) await new Promise(setImmediate)
-    child.kill('SIGKILL')
-  }
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    if (lines.push(line) === when.lines) void kill()
-  })
-  const [code, signal] = await ended
-  if (signal !== 'SIGKILL') throw new Error(`the writer ended by itself with ${code ?? signal}`)
-  return lines
-}
