@@ -166,6 +166,19 @@ expect 201 '"name":"tour","topology":"demo","form":"json","source":"api"' PUT /a
 expect 400 'did you mean \\"look\\"' PUT /api/workflows/tour "${wait/\"method\":\"look\"/\"method\":\"lok\"}"
 expect 409 'comes with the program' PUT /api/workflows/seal-and-spin "${wait/\"name\":\"tour\"/\"name\":\"seal-and-spin\"}"
 
+expect 200 '"version":2' PUT "/api/workflows/tour?note=louder" "${wait/look at it/look at it!}"
+expect 200 '"version":2,.*"note":"louder".*"version":1' GET /api/workflows/tour/versions
+expect 200 '"document":\{"format":1' GET /api/workflows/tour/versions/1
+expect 404 'no version 9' GET /api/workflows/tour/versions/9
+expect 200 'methods.look\[0\].instruct: ' GET /api/workflows/tour/diff
+expect 200 '"is_same":false' POST /api/workflows/tour/diff "$wait"
+expect 200 '"version":3' POST /api/workflows/tour/versions/1/restore
+expect 200 '"versions":' GET /api/topologies/demo/versions
+expect 404 'no version 9' GET /api/topologies/demo/versions/9
+expect 404 'no version' GET "/api/topologies/demo/diff?from=8&to=9"
+expect 200 '"is_same":false' POST /api/topologies/demo/diff '{"format": 1, "name": "demo", "positions": {"pad_1": {}}}'
+expect 404 'no version 9' POST /api/topologies/demo/versions/9/restore
+
 title 'Runs'
 expect 400 'run_mode is missing' POST /api/submissions '{"workflow": "tour"}'
 expect 404 'no workflow' POST /api/submissions '{"workflow": "nothing", "run_mode": "LIVE"}'
@@ -177,6 +190,7 @@ expect 200 '"workflow_name":"tour"' GET /api/submissions
 expect 200 '"operator_id":"tour"' GET "/api/submissions/$submission"
 expect 200 '"workflow_name":"tour"' GET /api/executions
 expect 200 '"thread_name":"plate"' GET "$run"
+expect 200 '"workflow_version":3' GET "$run/workflow"
 expect 200 '"thread_name":"plate"' GET "$run/threads"
 thread=/api/threads/$(grep -oE '"thread_id":"[^"]+' <<<"$answered" | head -n 1 | cut -d'"' -f4)
 expect 200 '"rows":\[' GET "$run/timeline"

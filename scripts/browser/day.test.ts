@@ -67,6 +67,15 @@ const onPage: Record<string, OnPage> = {
   'labware history': ['getLabwareHistory', 'Moved plate from pad_1 to shaker_in'],
   ...{ 'topology load': ['loadTopology', 'Load demo'], 'topology unload': ['unloadTopology', 'Unload topology'] },
   ...{ 'workflows list': ['listWorkflows', "'Workflow'"], 'workflows show': ['getWorkflow', 'Download of-the-day'] },
+  ...{
+    'workflows history': ['listWorkflowVersions', 'Versions of versioned'],
+    'workflows diff': ['compareWorkflowVersions', 'What changed in version 2'],
+  },
+  ...{
+    'workflows restore': ['restoreWorkflowVersion', 'Restore version 1'],
+    'topology history': ['listTopologyVersions', 'Versions of demo'],
+  },
+  ...{ 'topology diff': ['compareTopologyVersions', 'What changed in version 2'] },
   ...{ 'workflows put': ['putWorkflow', 'Upload a file'], 'workflows delete': ['deleteWorkflow', 'Delete of-the-day'] },
   ...{ 'events tail': ['getEvents', "'Events'"], 'events since': ['getEvents', 'last hour'] },
   'events export': ['getEvents', 'Export the events of this time'],
@@ -117,6 +126,8 @@ const notForThePage: Record<string, string> = {
   ...{ 'lab decide': ofLab, 'lab simulate': ofLab, 'lab tasks': ofLab, 'lab confirm': ofLab, 'lab custody': ofLab, 'lab stop': ofLab },
   ...{ 'runs attach': ofFiles, 'runs files': ofFiles, 'runs download': ofFiles },
   ...{ 'runs values': inReport, 'runs readings': inReport },
+  'topology restore': 'a topology is a file of the computer, which its answer names',
+  'runs workflow': 'the page shows the version of each run, and downloads that version at its workflow',
   'safe-off': 'it is called when no service runs; the page has STOP ALL',
 }
 

@@ -24,6 +24,7 @@ import { stopChecks } from './stop_scenes.ts'
 import { storageChecks } from './storage_scenes.ts'
 import { teachChecks } from './teach_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
+import { versionChecks } from './version_scenes.ts'
 
 const run = promisify(execFile)
 
@@ -47,6 +48,7 @@ const checks: Record<string, Check> = {
   ...labChecks,
   ...dayChecks,
   ...journeyChecks,
+  ...versionChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
     for (const { width, height } of [small, { width: 375, height: 667 }, desk]) {

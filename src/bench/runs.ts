@@ -130,6 +130,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         recorded: () => file.written(),
         untilStored: (work) => untilStored(work, { clock, closing }),
         storeStanding,
+        versionsOf: (workflow, run_mode) => catalog.versionsOf(workflow, run_mode),
         lost: ({ category, what }) => hub.incident(category, `${what}; say where it is`),
         admission: {
           limits: () => rooms.config.limits,

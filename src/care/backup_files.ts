@@ -21,7 +21,7 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
   [
-    /^((teachpoints|workflows|durations|descriptions|device_notes|presets)\.json(\.bak)?|photos\/([A-Za-z0-9_-]{1,64})?|teachpoint_history\.jsonl)$/,
+    /^((teachpoints|workflows|durations|descriptions|device_notes|presets)\.json(\.bak)?|photos\/([A-Za-z0-9_-]{1,64})?|teachpoint_history\.jsonl|versions\.jsonl|versions\/([0-9a-f]{64})?)$/,
     'setup',
   ],
   [

@@ -4,6 +4,7 @@ import type { ShownTopology } from '../workflow/snapshot.ts'
 import { shows, tells } from './asking.ts'
 import { table } from './table.ts'
 import { noteNone } from './terminal.ts'
+import { versionCommands } from './versions.ts'
 import { type Fault, tellFaults } from './workflows.ts'
 
 const force = { force: { type: 'boolean', help: 'Abort the open runs' } } as const
@@ -50,7 +51,7 @@ const topologyUnload = tells({
   tell: ({ options }) => ({ path: '/api/topology/unload', body: { force: options.force ?? false } }),
 })
 
-export const commands = [topologyList, topologyShow, topologyLoad, topologyUnload]
+export const commands = [topologyList, topologyShow, topologyLoad, topologyUnload, ...versionCommands('topology')]
 
 /** Makes a row for each storage, whose slots `benchd inventory` shows. */
 function storages(positions: ShownTopology['positions'], transporters: ShownTopology['transporters']): string[][] {

@@ -9,9 +9,18 @@ import { CliError } from './exit.ts'
 import { refuseForeign } from './foreign_files.ts'
 import { print, table } from './table.ts'
 import { note, noteNone } from './terminal.ts'
+import { noteOption, versionCommands } from './versions.ts'
 
 export type Fault = { origin: string; reason: string }
-type Workflow = { name: string; topology: string; form: string; source: string; variables: Record<string, unknown>; warnings?: string[] }
+type Workflow = {
+  name: string
+  topology: string
+  form: string
+  source: string
+  variables: Record<string, unknown>
+  warnings?: string[]
+  version?: number | null
+}
 
 const workflowsList = shows({
   name: 'workflows list',
@@ -83,18 +92,20 @@ const workflowsPut = command({
   name: 'workflows put',
   summary: 'Upload a workflow in its JSON form, after a check',
   operands: ['FILE'],
-  options: serviceOptions,
-  example: 'benchd workflows put ./seal.json',
+  options: { ...noteOption, ...serviceOptions },
+  example: 'benchd workflows put ./seal.json --note "shakes faster"',
   async run({ options, operands: [file = ''] }) {
     const text = await readUtf8(file)
     refuseForeign(text, file)
     const document = parseJsonWithComments(text, file)
     const { name } = Object(document) as { name?: unknown }
     if (typeof name !== 'string') throw new CliError('usage', `${file} is no workflow: it has no name`)
-    const stored = await ask<Workflow>(serviceOf(options), 'PUT', pathOf(name), document as object)
+    const query = options.note === undefined ? '' : `?note=${encodeURIComponent(options.note)}`
+    const stored = await ask<Workflow>(serviceOf(options), 'PUT', `${pathOf(name)}${query}`, document as object)
     // A bench of an earlier version sends none.
     for (const warning of stored.warnings ?? []) note(`${stored.name}: ${warning}`)
     print(options.json ? JSON.stringify(stored) : `workflow ${stored.name} on topology ${stored.topology} is kept`)
+    if (stored.version) note(`${stored.name} is now version ${stored.version}`)
   },
 })
 
@@ -106,7 +117,10 @@ const workflowsDelete = tells({
   tell: ({ operands: [name = ''] }) => ({ method: 'DELETE', path: pathOf(name) }),
 })
 
-export const commands = [workflowsList, workflowsShow, workflowsVariables, workflowsSamples, workflowsPut, workflowsDelete]
+export const commands = [
+  ...[workflowsList, workflowsShow, workflowsVariables, workflowsSamples, workflowsPut, workflowsDelete],
+  ...versionCommands('workflow'),
+]
 
 /** Prints the mistakes of workflows as notes. */
 export function tellFaults(faults: readonly Fault[]): void {

@@ -41,6 +41,10 @@ export const auditWords: Readonly<Record<string, Words>> = {
   loadTopology: 'Loaded|load the topology[ {name}]',
   unloadTopology: 'Unloaded|unload the topology',
   putWorkflow: 'Stored|store the workflow {workflow_name}',
+  restoreWorkflowVersion: 'Put|put version {version} of the workflow {workflow_name} again',
+  restoreTopologyVersion: 'Asked|ask for the file of the topology {topology_name}',
+  compareWorkflowDocument: 'Compared|compare a document with the workflow {workflow_name}',
+  compareTopologyDocument: 'Compared|compare a document with the topology {topology_name}',
   deleteWorkflow: 'Deleted|delete the workflow {workflow_name}',
   submit: {
     by: 'run_mode',

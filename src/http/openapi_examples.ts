@@ -35,6 +35,8 @@ export const usual: Record<string, string | number> = {
   name: 'pad_1',
   since: 0,
   workflow_name: 'seal-and-spin',
+  topology_name: 'demo',
+  version: '1',
   labware: 'P-0042',
 }
 
@@ -78,6 +80,9 @@ export const examples: Record<string, Example> = {
   loadTopology: { body: { name: 'demo' } },
   unloadTopology: { body: { force: false } },
   putWorkflow: { parameters: { workflow_name: 'just-shake' }, body: justShake },
+  restoreWorkflowVersion: { parameters: { workflow_name: 'just-shake', version: '2' }, body: { note: 'the faster one jammed' } },
+  compareWorkflowDocument: { parameters: { workflow_name: 'just-shake' }, body: justShake },
+  compareTopologyDocument: { parameters: { topology_name: 'demo' }, body: { format: 1, name: 'demo', positions: { pad_1: {} } } },
   deleteWorkflow: { parameters: { workflow_name: 'just-shake' } },
   simulate: { body: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM' } },
   submit: { body: { workflow: 'seal-and-spin', run_mode: 'LIVE' } },

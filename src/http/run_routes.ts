@@ -15,20 +15,24 @@ import { runFileRoutes } from './run_files.ts'
 import { runForecastRoutes } from './run_forecast.ts'
 import { runRecordRoutes } from './run_records.ts'
 import { runReportRoutes } from './run_report.ts'
+import { runWorkflowRoutes } from './run_workflow.ts'
 import { sampleRoutes } from './samples.ts'
 import { submissionRoutes } from './submissions.ts'
 import { threadRoutes } from './threads.ts'
 import { topologyRoutes } from './topology.ts'
+import { versionRoutes } from './versions.ts'
 import { workflowRoutes } from './workflows.ts'
 
 export const runRoutes: readonly Route<Bench>[] = [
   ...topologyRoutes,
   ...workflowRoutes,
   ...sampleRoutes,
+  ...versionRoutes,
   ...submissionRoutes,
   ...dryRunRoutes,
   ...executionRoutes,
   ...runRecordRoutes,
+  ...runWorkflowRoutes,
   ...runForecastRoutes,
   ...runFileRoutes,
   ...runReportRoutes,

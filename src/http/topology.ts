@@ -131,6 +131,7 @@ export const topologyRoutes: Route<Rooms>[] = [
       const { catalog } = rooms.runs
       const { done, at_once: applied, ...rest } = await rooms.reloading.take(() => catalog.read())
       await catalog.runtime.standing.persisted()
+      await catalog.keepVersions()
       // New limits are in force only after the files were checked, so the files are checked against them once more.
       const library = applied.some((place) => isLimits.test(place)) ? catalog.compileAnew() : done
       const { config_file, needs_restart } = rest

@@ -5,12 +5,13 @@ import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
-import { workflowSources } from '../workflow/catalog.ts'
 import { typesOfVariables } from '../workflow/plans/declared_variables.ts'
 import { eventWarnings } from '../workflow/plans/event_warnings.ts'
 import type { Workflow } from '../workflow/plans/plan.ts'
 import { Variable } from '../workflow/plans/variable_schema.ts'
 import { shownDocument } from '../workflow/snapshot.ts'
+import { workflowSources } from '../workflow/version.ts'
+import { authorOf } from './author.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Faults } from './topology.ts'
 
@@ -27,6 +28,7 @@ const Summary = {
   form: v.picklist(['json', 'typescript']),
   source: described(v.picklist(workflowSources), 'Only those of `api` can be changed here'),
   hash: described(v.string(), 'SHA-256 of the document'),
+  version: described(v.nullable(v.number()), 'Its newest version; null for an example of which no run began'),
   has_code: v.boolean(),
   warnings: described(
     v.array(v.string()),
@@ -43,7 +45,7 @@ const Summary = {
     }),
   ),
 }
-const WorkflowSummary = v.strictObject(Summary)
+export const WorkflowSummary = v.strictObject(Summary)
 
 const Document = described(
   v.record(v.string(), v.unknown()),
@@ -54,6 +56,12 @@ const WorkflowInfo = v.strictObject({ ...Summary, document: Document })
 const WorkflowBody = described(
   v.looseObject({ format: v.literal(1), name: Id, topology: Id }),
   'A workflow in its JSON form: /schemas/workflow.schema.json is its schema, for editors too',
+)
+
+/** The words of an author about a version. */
+export const VersionNote = described(
+  v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(500)),
+  'Words about this version, for those who read the history',
 )
 
 export const workflowRoutes: Route<Rooms>[] = [
@@ -85,8 +93,9 @@ export const workflowRoutes: Route<Rooms>[] = [
     operation_id: 'putWorkflow',
     summary: 'Create or replace a workflow in its JSON form',
     description:
-      'The workflow is checked first: each mistake is answered with its place. The workflow is on the card when this answers. Open runs go on as they began.',
+      'The workflow is checked first: each mistake is answered with its place. The workflow is on the card when this answers. A content that differs is a new version. Open runs go on as they began.',
     scope: 'admin',
+    query: v.object({ note: v.optional(VersionNote) }),
     body: WorkflowBody,
     body_limit: longest,
     success: {
@@ -96,8 +105,10 @@ export const workflowRoutes: Route<Rooms>[] = [
       also: [201],
     },
     errors: [400, 409, 503],
-    async handle({ rooms, param, body }) {
-      const { workflow, isNew } = await rooms.runs.catalog.put(param('workflow_name'), body())
+    async handle({ rooms, param, query, body, c }) {
+      const { note } = query()
+      const author = { ...authorOf(c), ...(note !== undefined && { note }) }
+      const { workflow, isNew } = await rooms.runs.catalog.put(param('workflow_name'), body(), author)
       const headers: Record<string, string> = isNew ? { Location: `/api/workflows/${workflow.name}` } : {}
       return json(summaryOf(rooms, workflow), isNew ? 201 : 200, headers)
     },
@@ -108,15 +119,15 @@ export const workflowRoutes: Route<Rooms>[] = [
     scope: 'admin',
     success: { description: 'Gone', schema: OperationResult },
     errors: [404, 409, 503],
-    async handle({ rooms, param }) {
+    async handle({ rooms, param, c }) {
       const name = param('workflow_name')
-      await rooms.runs.catalog.delete(name)
+      await rooms.runs.catalog.delete(name, authorOf(c))
       return json({ success: true, message: `workflow ${name} is deleted` })
     },
   }),
 ]
 
-function summaryOf({ runs }: Rooms, workflow: Workflow): v.InferOutput<typeof WorkflowSummary> {
+export function summaryOf({ runs }: Rooms, workflow: Workflow): v.InferOutput<typeof WorkflowSummary> {
   const { name, topology, form, hash, hasCode } = workflow
   const types = typesOfVariables(workflow)
   const variables = Object.fromEntries(
@@ -131,6 +142,7 @@ function summaryOf({ runs }: Rooms, workflow: Workflow): v.InferOutput<typeof Wo
     form,
     source: runs.catalog.sourceOf(name),
     hash,
+    version: runs.catalog.versions.find('workflow', name, hash) ?? null,
     has_code: hasCode,
     warnings: eventWarnings(workflow),
     variables,

@@ -1,6 +1,9 @@
 // Loads user modules in TypeScript or JavaScript on every Node, anew each time, with their relative imports.
 
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import * as nodeModule from 'node:module'
+import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LabError, messageOf } from '../errors.ts'
 import * as hooks from './module_hooks.ts'
@@ -22,6 +25,26 @@ export async function loadModule(path: string, names: Readonly<Record<string, st
   } catch (error) {
     throw new LabError('invalid', `${path} cannot be loaded: ${messageOf(error)}`, { cause: error })
   }
+}
+
+/** The most files of one module that are hashed. */
+const mostImported = 200
+const relativeImport = /\b(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"\n]+)['"]/g
+
+/** Returns the SHA-256 of the files that a module imports by relative paths, directly or through others; keyed by their paths beside the module. */
+export async function importedFiles(path: string): Promise<Record<string, string>> {
+  const hashes = new Map<string, string>()
+  const waiting = [path]
+  for (let next = waiting.pop(); next !== undefined && hashes.size < mostImported; next = waiting.pop()) {
+    const file = next
+    const bytes = await readFile(file).catch(() => undefined)
+    if (!bytes) continue
+    hashes.set(file, createHash('sha256').update(bytes).digest('hex'))
+    const imported = [...bytes.toString().matchAll(relativeImport)].map(([, specifier]) => join(dirname(file), specifier!))
+    waiting.push(...imported.filter((one) => !hashes.has(one)))
+  }
+  hashes.delete(path)
+  return Object.fromEntries([...hashes].map(([file, sha256]) => [relative(dirname(path), file), sha256]).sort())
 }
 
 /** Registers the hooks: since Node 22.15 in this thread, by `registerHooks`. */

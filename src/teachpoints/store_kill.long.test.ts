@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { killedAfter } from '../testing/killed_writer.ts'
 import { seeded } from '../testing/seeded.ts'
 import { roundsOf } from '../testing/teachpoints.ts'
 import { Teachpoints } from './store.ts'
@@ -11,13 +8,18 @@ import { Teachpoints } from './store.ts'
 const kills = process.env.BENCHD_KILLS === 'all' ? 100 : 30
 const writers = 4
 
+const program = new URL('store_kill.test.writer.js', import.meta.url)
+
 test('a process that is killed at any moment loses nothing that it acknowledged, and starts again', async (t) => {
   const folder = `${t.testdir({})}/state`
   const random = seeded(20_26)
   const rounds: number[] = Array(writers).fill(0)
   let acknowledged = 0
   for (let kill = 1; kill <= kills; kill++) {
-    const said = await killedAfter(folder, rounds, { lines: 1 + Math.floor(random() * 12), turns: Math.floor(random() * 1000) })
+    const said = await killedAfter(program, [folder, ...rounds.map(String)], {
+      lines: 1 + Math.floor(random() * 12),
+      turns: Math.floor(random() * 1000),
+    })
     for (const line of said.slice(1)) {
       const [writer, round] = line.split(' ').map(Number) as [number, number]
       if (round !== rounds[writer]! + 1) t.fail(`kill ${kill}: it said ${line} after round ${rounds[writer]}`)
@@ -35,21 +37,3 @@ test('a process that is killed at any moment loses nothing that it acknowledged,
   }
   t.ok(acknowledged > kills, `${acknowledged} writes were acknowledged over ${kills} kills`)
 })
-
-/** What the process had said when it was dead: `opening`, then what was acknowledged. */
-async function killedAfter(folder: string, rounds: number[], when: { lines: number; turns: number }): Promise<string[]> {
-  const program = fileURLToPath(new URL('store_kill.test.writer.js', import.meta.url))
-  const child = spawn(process.execPath, [program, folder, ...rounds.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = once(child, 'close')
-  const lines: string[] = []
-  const kill = async () => {
-    for (let turn = 0; turn < when.turns; turn++) await new Promise(setImmediate)
-    child.kill('SIGKILL')
-  }
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    if (lines.push(line) === when.lines) void kill()
-  })
-  const [code, signal] = await ended
-  if (signal !== 'SIGKILL') throw new Error(`the writer ended by itself with ${code ?? signal}`)
-  return lines
-}

@@ -58,6 +58,8 @@ const below = new Map<string, { under: string; show: Show }>([
   ['runs/new', { under: 'runs', show: of(newRun, ({ NewRunScreen }) => <NewRunScreen />) }],
   ['lab', { under: 'system', show: of(more, ({ LabScreen }) => <LabScreen />) }],
   ['devices', { under: 'bench', show: of(device, ({ DeviceScreen }, id) => <DeviceScreen key={id} device_id={id ?? ''} />) }],
+  ['workflows', { under: 'runs', show: of(more, ({ VersionsScreen }, id) => <VersionsScreen key={id} of="workflow" name={id ?? ''} />) }],
+  ['topologies', { under: 'deck', show: of(more, ({ VersionsScreen }, id) => <VersionsScreen key={id} of="topology" name={id ?? ''} />) }],
   ['system/who', { under: 'system', show: of(more, ({ WhoScreen }) => <WhoScreen />) }],
   ['bench/add', { under: 'bench', show: of(more, ({ AddDeviceScreen }) => <AddDeviceScreen />) }],
 ])

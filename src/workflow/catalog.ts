@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import type { Author } from '../kit/author.ts'
+import { type Author, nobody } from '../kit/author.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
 import type { Bench } from './plans/bench.ts'
@@ -16,7 +16,10 @@ import { type Lost, leftInGrippers, strandLabware } from './recovery/stranded_la
 import type { Runtime } from './runtime.ts'
 import { type Standing, StandingLabware, standingLabwareOf } from './standing_labware.ts'
 import type { RunMode } from './state/modes.ts'
-import type { ThreadOnBench } from './state/run.ts'
+import type { RunVersions, ThreadOnBench } from './state/run.ts'
+import type { Authorship, Versioned, Document as VersionedDocument, Source as WorkflowSource } from './version.ts'
+import { documentsBehind, documentsIn, namedBy, presentDocument, type Sources, sourceOf, topologyHash } from './version_sources.ts'
+import { Versions } from './versions.ts'
 import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 type CatalogOptions = {
@@ -32,16 +35,12 @@ type CatalogOptions = {
   saved?: ReadonlyMap<string, unknown> | undefined
 }
 
-/** The origin of a workflow: a file of the topologies folder, the API, or the program itself. */
-export const workflowSources = ['file', 'api', 'example'] as const
-type WorkflowSource = (typeof workflowSources)[number]
-
 const Document = v.looseObject({ name: Id })
 const Stored = v.strictObject({ workflows: v.array(Document) })
 type Stored = v.InferOutput<typeof Stored>
 type Document = v.InferOutput<typeof Document>
 /** `workflow` is undefined where it was deleted. */
-type Changed = { name: string; workflow: Workflow | undefined }
+type Changed = { name: string; workflow: Workflow | undefined; stored(): void }
 
 /** The labware that stands while no run is open: a copy for people and backups, which is read where the state of runs says nothing of it. */
 const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(StandingLabware) })
@@ -49,6 +48,7 @@ const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(Stand
 /** Makes the runtime on what there is; `store` writes `labware.json`. */
 type Begin = (library: Library, store: (standing: Standing) => Promise<unknown>) => Runtime
 type Files = Awaited<ReturnType<typeof readFolder>>
+type Parts = { options: CatalogOptions; stored: JsonFile<Stored>; atRest: JsonFile<Standing>; versions: Versions; files: Files }
 
 const storedOrigin = 'workflows.json'
 const mostStored = 500
@@ -57,6 +57,7 @@ const mostOfAll = 4 * 1024 * 1024
 
 export class Catalog {
   readonly runtime: Runtime
+  readonly versions: Versions
   readonly #options: CatalogOptions
   readonly #stored: JsonFile<Stored>
   readonly #atRest: JsonFile<Standing>
@@ -72,14 +73,17 @@ export class Catalog {
     const empty = { topology: null, labware: [] }
     const atRest = await JsonFile.open({ ...file, path: `${data_dir}/labware.json`, schema: AtRest, empty })
     const files = topologies === undefined ? { sources: [], faults: [] } : await readFolder(topologies)
-    return new Catalog({ options, stored, atRest, files }, begin)
+    let opened: Catalog | undefined
+    const versions = await Versions.open({ folder: data_dir, report, named: () => (opened ? namedBy(opened.runtime) : []) })
+    const catalog = new Catalog({ options, stored, atRest, versions, files }, begin)
+    opened = catalog
+    await catalog.keepVersions()
+    return catalog
   }
 
-  private constructor(
-    { options, stored, atRest, files }: { options: CatalogOptions; stored: JsonFile<Stored>; atRest: JsonFile<Standing>; files: Files },
-    begin: Begin,
-  ) {
+  private constructor({ options, stored, atRest, versions, files }: Parts, begin: Begin) {
     this.#options = options
+    this.versions = versions
     this.#stored = stored
     this.#atRest = atRest
     this.#files = files
@@ -154,53 +158,112 @@ export class Catalog {
   }
 
   sourceOf(name: string): WorkflowSource {
-    if (this.#files.sources.some((source) => nameIn(source) === name)) return 'file'
-    return this.#stored.content.workflows.some((document) => document.name === name) ? 'api' : 'example'
+    return sourceOf('workflow', name, this.#sources())?.from ?? 'example'
   }
 
-  /** Checks a workflow and keeps it. Rejects with `invalid`, naming the place; `conflict` for the name of one that is not from the API. */
-  async put(name: string, document: { name: string; topology: string }): Promise<{ workflow: Workflow; isNew: boolean }> {
+  /** Returns the document in force of a workflow or topology; undefined without one. */
+  present(of: Versioned, name: string): VersionedDocument | undefined {
+    return presentDocument(of, name, this.#sources())
+  }
+
+  /**
+   * Makes versions of the documents in force that differ from the newest versions of their names, as after a reload or an edit by hand. A disk that refuses
+   * is reported.
+   */
+  async keepVersions(): Promise<void> {
+    const sources = this.#sources()
+    await this.versions.takeAll(documentsIn(this.runtime.library, sources))
+    const gone = this.versions.namesFrom('workflow', 'api').filter((name) => !sourceOf('workflow', name, sources))
+    for (const name of gone) await this.versions.deleted('workflow', name, nobody)
+  }
+
+  /** Returns the versions of a workflow and its topology in force; null where none is kept. Keeps those of examples, unless the run is simulated by the clock alone. */
+  async versionsOf(workflow: Workflow, run_mode: RunMode): Promise<RunVersions> {
+    if (run_mode !== 'PURE_SIM') await this.versions.takeAll(documentsBehind(workflow, this.#sources()))
+    const { name, hash, topology } = workflow
+    return {
+      workflow_version: this.versions.find('workflow', name, hash) ?? null,
+      topology_version: this.versions.find('topology', topology.name, topologyHash(topology)) ?? null,
+    }
+  }
+
+  /**
+   * Checks a workflow and keeps it, as a new version if it differs. Rejects with `invalid`, naming the place; `conflict` for the name of one that is not from
+   * the API. `origin` names the document in messages.
+   */
+  async put(
+    name: string,
+    document: { name: string; topology: string },
+    author: Authorship = nobody,
+    origin = 'the body',
+  ): Promise<{ workflow: Workflow; isNew: boolean }> {
     const { library } = this.runtime
     if (document.name !== name)
-      throw new LabError('invalid', `the body is workflow ${document.name}, and the address is that of ${name}; say the same in both`)
+      throw new LabError('invalid', `${origin} is workflow ${document.name}, and the address is that of ${name}; say the same in both`)
     this.#mustNotBeFixed(name)
-    mustBeKnown('topology', document.topology, library.topologies.keys(), 'the body: topology')
-    const workflow = compileWorkflow(document, library.topologies.get(document.topology)!, 'the body', 'json')
-    let isNew = true
-    await this.#change(
-      (workflows) => {
+    mustBeKnown('topology', document.topology, library.topologies.keys(), `${origin}: topology`)
+    const workflow = compileWorkflow(document, library.topologies.get(document.topology)!, origin, 'json')
+    // The store freezes its content, and the caller still owns the document.
+    const own = structuredClone(document)
+    const kept = { of: 'workflow', name, form: 'json', hash: workflow.hash, source: 'api', document: own } as const
+    const version = await this.versions.prepare(kept, author)
+    let [isNew, done] = [true, Promise.resolve()]
+    try {
+      const change = (workflows: readonly Document[]) => {
         const others = workflows.filter((other) => other.name !== name)
         isNew = others.length === workflows.length
-        mustHaveRoom(others, document)
-        // The store freezes its content, and the caller still owns the document.
-        return [...others, structuredClone(document)]
-      },
-      { name, workflow },
-      library,
-    )
+        mustHaveRoom(others, own)
+        return [...others, own]
+      }
+      const stored = () => {
+        done = version.keep()
+      }
+      await this.#change(change, { name, workflow, stored }, library)
+    } catch (error) {
+      version.drop()
+      throw error
+    }
+    await done
     return { workflow, isNew }
   }
 
+  /** Puts the document of a version again. Rejects as `put`, and with `conflict` for a TypeScript file, whose text a person copies. */
+  async restoreVersion(name: string, version: number, author: Authorship): Promise<{ workflow: Workflow }> {
+    const { info, kept } = await this.versions.read('workflow', name, version)
+    if (info.form === 'typescript') {
+      const what = `version ${version} of workflow ${name} is TypeScript, which the API does not take`
+      throw new LabError('conflict', `${what}: copy its text into ${info.file ?? 'a file'} of the topologies folder, and reload`)
+    }
+    const document = kept.document as { name: string; topology: string }
+    return this.put(name, document, { note: `version ${version} again`, ...author, restored_from: version }, `version ${version}`)
+  }
+
   /** Rejects with `not_found`; `conflict` for one that is not from the API, and while a run of it is open. */
-  async delete(name: string): Promise<void> {
+  async delete(name: string, author: Author = nobody): Promise<void> {
     this.#mustNotBeFixed(name)
     if (this.sourceOf(name) !== 'api') this.runtime.workflow(name)
     const open = this.runtime.runs.all().find(({ isOver, workflow }) => !isOver && workflow.name === name)
     if (open) throw new LabError('conflict', `execution ${open.execution_id} of ${name} is open; stop it before the workflow is deleted`)
     const others = (workflows: readonly Document[]) => workflows.filter((other) => other.name !== name)
-    await this.#change(others, { name, workflow: undefined }, this.runtime.library)
+    await this.#change(others, { name, workflow: undefined, stored() {} }, this.runtime.library)
+    await this.versions.deleted('workflow', name, author)
   }
 
   /**
    * Stores a change of one workflow. Only that one is compiled: a shelf takes seconds, in which no stop would go out. All are compiled anew where the
    * file was changed by somebody else, where the topologies are others than `before`, and where a workflow of the file is left out, which may be this one.
    */
-  async #change(change: (workflows: readonly Document[]) => Document[], { name, workflow }: Changed, before: Library): Promise<void> {
+  async #change(
+    change: (workflows: readonly Document[]) => Document[],
+    { name, workflow, stored: then }: Changed,
+    before: Library,
+  ): Promise<void> {
     let isOurs = false
     const stored = await this.#stored.change((stored) => {
       isOurs = stored === this.#compiledOf
       return { workflows: change(stored.workflows) }
     })
+    then()
     const { library } = this.runtime
     if (!isOurs || library.topologies !== before.topologies || library.faults.some(({ origin }) => origin === storedOrigin)) {
       this.compileAnew()
@@ -250,15 +313,21 @@ export class Catalog {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#stored.settled(), this.#atRest.settled()])
+    await Promise.all([this.#stored.settled(), this.#atRest.settled(), this.versions.close()])
+  }
+
+  #sources(): Sources {
+    return { files: this.#files.sources, stored: this.#storedSources(), shipped: this.#options.shipped }
+  }
+
+  #storedSources(): Source[] {
+    return this.#stored.content.workflows.map((input): Source => ({ origin: storedOrigin, form: 'json', input }))
   }
 
   #compiled(): Library {
     const { bench, shipped } = this.#options
     this.#compiledOf = this.#stored.content
-    const stored = this.#stored.content.workflows.map(
-      (input): Source => ({ origin: storedOrigin, form: 'json', input: structuredClone(input) }),
-    )
+    const stored = this.#storedSources().map((source): Source => ({ ...source, input: structuredClone(source.input) }))
     const library = compileLibrary([...this.#files.sources, ...stored, ...shipped], bench)
     const mine = shipped.map(({ origin }) => origin)
     return { ...library, faults: [...this.#files.faults, ...library.faults.filter(({ origin }) => !mine.includes(origin))] }
@@ -279,9 +348,10 @@ export class Catalog {
   }
 
   #mustNotBeFixed(name: string): void {
-    const source = this.#files.sources.find((source) => nameIn(source) === name)
-    if (source) throw new LabError('conflict', `workflow ${name} is from ${source.origin}; change it there, and reload`)
-    if (this.#options.shipped.some((source) => nameIn(source) === name)) {
+    const { files, shipped } = this.#sources()
+    const file = sourceOf('workflow', name, { files, stored: [], shipped: [] })?.source
+    if (file) throw new LabError('conflict', `workflow ${name} is from ${file.origin}; change it there, and reload`)
+    if (sourceOf('workflow', name, { files: [], stored: [], shipped })) {
       throw new LabError('conflict', `workflow ${name} comes with the program; give yours another name`)
     }
   }
@@ -319,8 +389,4 @@ function lengthOf(document: Document): number {
   const length = lengths.get(document) ?? JSON.stringify(document).length
   if (Object.isFrozen(document)) lengths.set(document, length)
   return length
-}
-
-function nameIn({ input }: Source): unknown {
-  return typeof input === 'object' && input !== null && 'threads' in input && 'name' in input ? input.name : undefined
 }

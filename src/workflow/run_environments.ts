@@ -20,6 +20,7 @@ import { Scheduler } from './scheduler/scheduler.ts'
 import { SharedSpace } from './scheduler/shared_space.ts'
 import { LabwareOnDeck } from './state/labware.ts'
 import type { RunMode } from './state/modes.ts'
+import type { RunVersions } from './state/run.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
@@ -41,6 +42,8 @@ export type RunEnvironmentOptions = {
   safety?: SafetyOptions
   /** Takes the decisions of the scheduler about deadlocks, outside PURE_SIM, as sentences for the log. */
   note?(sentence: string): void
+  /** Returns the versions of a workflow and its topology, which the run names; none by default. Does not reject. */
+  versionsOf?(workflow: Workflow, run_mode: RunMode): Promise<RunVersions>
   newId(): string
 }
 
@@ -133,6 +136,11 @@ export class RunEnvironments {
       this.#simulated = { environment: this.#driven('DEVICE_SIM', workflow.topology, equipment), close }
     }
     return this.#simulated.environment
+  }
+
+  /** Resolves with the environment for a new run, as `of`, and the versions that the run names. */
+  begin(workflow: Workflow, mode: RunMode): Promise<[RunEnvironment, RunVersions | undefined]> {
+    return Promise.all([this.of(workflow, mode), this.#options.versionsOf?.(workflow, mode)])
   }
 
   /** The condition in which a run of this mode would find the devices of a topology; undefined where nothing is driven. */

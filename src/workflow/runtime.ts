@@ -156,7 +156,7 @@ export class Runtime {
     const joined = openRunFor(workflow, request, this.runs.open())
     checkSubmission(workflow, request, { bench: this.#options.bench, others: joined?.submissions })
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
-    const environment = await this.environments.of(workflow, request.run_mode)
+    const [environment, versions] = await this.environments.begin(workflow, request.run_mode)
     if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, environment)
     // The same request may have been submitted meanwhile.
     const meanwhile = submittedBefore(this.records, asked)
@@ -165,7 +165,7 @@ export class Runtime {
     barcodesMustBeFree(workflow, request, this.runs.openIn(environment), open)
     this.#admission.mustHaveRoom(workflow, request, open)
     const isJoinable = request.batch_mode === 'JOIN_EXISTING'
-    const execution = open ?? this.#know(new Execution(workflow, environment, { isJoinable, around: this.#around }))
+    const execution = open ?? this.#know(new Execution(workflow, environment, { isJoinable, around: this.#around, versions }))
     const submission = execution.add({
       submission_id: request.submission_id ?? this.#newId(),
       request,

@@ -13,6 +13,7 @@ import { queryOf, spanOptions } from '../moment.ts'
 import { modeOption, modeText } from '../run_modes.ts'
 import { date, print, table } from '../table.ts'
 import { note, noteNone } from '../terminal.ts'
+import { documentText } from '../versions.ts'
 import { shownPathOf } from './ids.ts'
 import { runsWhy } from './why.ts'
 
@@ -85,7 +86,15 @@ const runsTimeline = shows({
   also: ({ rows }) => noteNone(rows, 'the run has done nothing yet'),
 })
 
-export const shown = [runsList, runsShow, runsWhy, runsTimeline]
+const runsWorkflow = shows({
+  name: 'runs workflow',
+  summary: 'Print the document that a run ran, also after the workflow was changed or deleted',
+  operands: ['ID'],
+  path: async ({ service, operands: [id = ''] }) => `${await shownPathOf(service, id)}/workflow`,
+  text: documentText,
+})
+
+export const shown = [runsList, runsShow, runsWhy, runsTimeline, runsWorkflow]
 
 type Going = Pick<ExecutionSummary, 'status' | 'phase' | 'paused' | 'open_count' | 'needs_person_count'>
 
@@ -151,8 +160,9 @@ function timelineRow({
 }
 
 function described(snapshot: ExecutionSnapshot, plan: string): string {
-  const { execution_id, workflow_name, run_mode, reason } = snapshot
-  const head = `${execution_id}  ${workflow_name}  ${modeText(run_mode)}  ${stateOf(snapshot)}${reason ? `: ${reason}` : ''}`
+  const { execution_id, workflow_name, workflow_version, run_mode, reason } = snapshot
+  const version = workflow_version === undefined ? '' : `, version ${workflow_version}`
+  const head = `${execution_id}  ${workflow_name}${version}  ${modeText(run_mode)}  ${stateOf(snapshot)}${reason ? `: ${reason}` : ''}`
   const stands = snapshot.threads.some(({ status }) => status === 'PAUSED')
   return [
     [head, ...(plan ? [`plan: ${plan}`] : [])].join('\n'),

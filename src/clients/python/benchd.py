@@ -904,6 +904,10 @@ class Run:
         body = {"decision": decision, **({"on": on} if on is not None else {})}
         return self._bench.request("POST", f"/api/threads/{quote(ids[0], safe='')}/recover", body)
 
+    def workflow(self) -> Dict[str, Any]:
+        """The workflow that it ran, with its `document`, its `workflow_version` and the `topology_document`, also after the workflow was changed or deleted."""
+        return self._bench.request("GET", f"{self._path}/workflow")
+
     def why(self) -> List[Dict[str, Any]]:
         """What each thread waits for, who holds it, since when."""
         return self._bench.request("GET", f"{self._path}/why")["threads"]
@@ -1131,6 +1135,24 @@ class Bench:
     def check_samples(self, workflow: str, samples: Any, *, variables: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
         """The groups and all mistakes (`groups`, `mistakes`) of samples as for `submit`; nothing begins."""
         return self.request("POST", f"/api/workflows/{quote(workflow, safe='')}/samples", {"variables": variables or {}, **_samples_member(samples)})
+
+    def workflow_versions(self, workflow: str) -> List[Dict[str, Any]]:
+        """The versions of a workflow, the newest first: each with `version`, `at`, `by`, `note` and `hash`. Those of a topology are at `/api/topologies/{name}/versions`."""
+        return self.request("GET", f"/api/workflows/{quote(workflow, safe='')}/versions")["versions"]
+
+    def workflow_diff(self, workflow: str, other: "Union[None, int, Dict[str, Any]]" = None, to: Optional[int] = None) -> List[str]:
+        """What differs, in words: between two versions, by default the last two; or from the present workflow to a document."""
+        path = f"/api/workflows/{quote(workflow, safe='')}/diff"
+        if isinstance(other, dict):
+            answer = self.request("POST", path, other)
+        else:
+            answer = self.request("GET", f"{path}{_query_of({'from': other, 'to': to})}")
+        return [change["text"] for change in answer["changes"]] + answer["text_changes"]
+
+    def restore_workflow(self, workflow: str, version: int, *, note: Optional[str] = None) -> Dict[str, Any]:
+        """Puts the document of a version again, as a new version."""
+        path = f"/api/workflows/{quote(workflow, safe='')}/versions/{version}/restore"
+        return self.request("POST", path, {} if note is None else {"note": note})
 
     def run(self, execution_id: str) -> Run:
         """A run by its id."""

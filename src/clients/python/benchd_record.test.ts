@@ -3,6 +3,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import { demoTeachpoints } from '../../examples/demo_bench.ts'
+import { standing, workflowOf } from '../../testing/documents.ts'
 import { openService } from '../../testing/http.ts'
 import { printed, withPython } from '../../testing/python.ts'
 
@@ -117,4 +118,31 @@ say([[one["device_id"], one.get("operator")] for one in bench.operations()])
     ],
   ])
   t.match((await ask('GET', '/api/system/audit?who=ann')).body, { entries: [{ text: 'Began to initialize sealer-1', operator: 'Ann' }] })
+})
+
+withPython('the versions of a workflow are listed, compared and put again; a run has the document that it ran', async (t) => {
+  const { url, secrets } = await withDemo(t)
+  const document = workflowOf(
+    'mix',
+    { plate: { ...standing('pad_1'), steps: [{ delay: 1 }] } },
+    { topology: 'demo', variables: { speed: { default: 400 } } },
+  )
+  const said = await printed(
+    t,
+    { url, key: secrets.admin },
+    `import json
+first = json.loads('${JSON.stringify(document)}')
+second = {**first, "variables": {"speed": {"default": 600}}}
+bench.request("PUT", "/api/workflows/mix", first)
+say(bench.workflow_diff("mix", second))
+bench.request("PUT", "/api/workflows/mix", second)
+say(bench.workflow_diff("mix"), bench.workflow_diff("mix", 2, 1))
+say(bench.restore_workflow("mix", 1, note="back")["version"])
+say([one["version"] for one in bench.workflow_versions("mix")])
+run = bench.submit("mix", mode="PURE_SIM")
+say(run.info()["workflow_version"], run.workflow()["document"]["variables"]["speed"])
+`,
+  )
+  const [there, back] = [['variables.speed.default: 400 -> 600'], ['variables.speed.default: 600 -> 400']]
+  t.same(said, [there, there, back, 3, [3, 2, 1], 3, { default: 400 }])
 })

@@ -60,13 +60,13 @@ export type SubmissionRequest = { submission_id?: string; workflow: string; run_
 
 export type Group = { group_id: string; members?: Record<string, { pool: string } | { location: string; barcode?: string } | { barcode: string }>; variables?: Record<string, unknown> }
 
-export type SubmissionRecord = { submission_id: string; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; batch_mode: 'STANDALONE' | 'JOIN_EXISTING'; group_ids: Array<string>; variables: Record<string, unknown>; operator_id: string | null; submitted_at: number; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; ended_at: number | null; request_sha256?: string; project?: string; tags?: Array<string>; notes?: string }
+export type SubmissionRecord = { submission_id: string; execution_id: string; workflow_name: string; workflow_version?: number; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; batch_mode: 'STANDALONE' | 'JOIN_EXISTING'; group_ids: Array<string>; variables: Record<string, unknown>; operator_id: string | null; submitted_at: number; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; ended_at: number | null; request_sha256?: string; project?: string; tags?: Array<string>; notes?: string }
 
 export type GroupOutcome = { submission_id: string; group_id: string; outcome: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; open: number; ended: Record<string, number> }
 
-export type ExecutionSummary = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number }
+export type ExecutionSummary = { execution_id: string; workflow_name: string; workflow_hash: string; workflow_version?: number; topology: string; topology_version?: number; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number }
 
-export type Execution = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number; is_abort_armed: boolean; is_live: boolean; submissions: Array<SubmissionRecord>; groups: Array<GroupOutcome>; threads: Array<Thread>; moves: Array<Move>; devices: Array<{ device_id: string; thread_id: string }>; slots: Array<Slot> }
+export type Execution = { execution_id: string; workflow_name: string; workflow_hash: string; workflow_version?: number; topology: string; topology_version?: number; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number; is_abort_armed: boolean; is_live: boolean; submissions: Array<SubmissionRecord>; groups: Array<GroupOutcome>; threads: Array<Thread>; moves: Array<Move>; devices: Array<{ device_id: string; thread_id: string }>; slots: Array<Slot> }
 
 export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; labware_id?: string; barcode?: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; held_at: 'ACTION_BODY' | 'DEVICE_OP' | 'MOVE' | 'MOVE_RESOLUTION' | 'IDENTITY' | 'ACTION_RESOLUTION' | 'DEADLOCK' | 'THREAD_STEP' | 'WAIT_EVENT_TIMEOUT' | 'SPAWN_CAPACITY' | 'DEVICE_TIMEOUT' | 'RESTART' | null; retry_on: Array<string>; retry_by: Array<string>; retry_by_if_off: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
 
@@ -276,15 +276,25 @@ export type ReloadSystemResponse = { success: boolean; message: string; config_f
 
 export type ListWorkflowsResponse = { workflows: Array<PutWorkflowResponse>; faults: Array<{ origin: string; reason: string }> }
 
-export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { type?: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'integer'; unit?: string; minimum?: number; maximum?: number; one_of?: Array<number | string | boolean>; default?: unknown; example?: unknown; description?: string; nullable?: boolean }>; document: Record<string, unknown> }
+export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; version: number | null; has_code: boolean; warnings: Array<string>; variables: Record<string, { type?: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'integer'; unit?: string; minimum?: number; maximum?: number; one_of?: Array<number | string | boolean>; default?: unknown; example?: unknown; description?: string; nullable?: boolean }>; document: Record<string, unknown> }
 
-export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { type?: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'integer'; unit?: string; minimum?: number; maximum?: number; one_of?: Array<number | string | boolean>; default?: unknown; example?: unknown; description?: string; nullable?: boolean }> }
+export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; version: number | null; has_code: boolean; warnings: Array<string>; variables: Record<string, { type?: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'integer'; unit?: string; minimum?: number; maximum?: number; one_of?: Array<number | string | boolean>; default?: unknown; example?: unknown; description?: string; nullable?: boolean }> }
 
 export type CheckSamplesRequest = { samples: string | Array<Record<string, unknown>>; variables?: Record<string, unknown> }
 
 export type CheckSamplesResponse = { groups: Array<Group>; mistakes: Array<{ row: number | null; column: string | null; header: string | null; message: string }>; mistakes_left_out: number; columns: Array<{ column: string; header: string; takes: 'group' | 'barcode' | 'at' | 'variable' | 'nothing' | null; name: string | null }>; rows: Array<{ row: number; cells: Array<string> }> }
 
 export type GetSampleSheetResponse = { text: string }
+
+export type ListWorkflowVersionsResponse = { name: string; versions: Array<{ version: number; hash: string; at: number; source: 'file' | 'api' | 'example'; by: string | null; operator?: string; note?: string; restored_from?: number; form: 'json' | 'typescript'; file?: string; bytes: number; deleted?: { at: number; by: string | null; operator?: string } }> }
+
+export type GetWorkflowVersionResponse = { version: number; hash: string; at: number; source: 'file' | 'api' | 'example'; by: string | null; operator?: string; note?: string; restored_from?: number; form: 'json' | 'typescript'; file?: string; bytes: number; deleted?: { at: number; by: string | null; operator?: string }; document: Record<string, unknown>; text: string | null; helpers: Record<string, string> }
+
+export type CompareWorkflowVersionsResponse = { name: string; from: number | null; to: number | null; is_same: boolean; changes: Array<{ place: string; change: 'added' | 'removed' | 'changed' | 'moved'; before?: unknown; after?: unknown; text: string }>; text_changes: Array<string> }
+
+export type ListTopologyVersionsResponse = { name: string; versions: Array<{ version: number; hash: string; at: number; source: 'file' | 'api' | 'example'; by: string | null; operator?: string; note?: string; restored_from?: number; form: 'json' | 'typescript'; file?: string; bytes: number; deleted?: { at: number; by: string | null; operator?: string } }> }
+
+export type RestoreWorkflowVersionRequest = { note?: string }
 
 export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
 
@@ -321,6 +331,9 @@ export type ListValuesResponse = { values: Array<{ kind: "value"; at: number; na
 export type ListReadingsOfExecutionResponse = { readings: Array<{ kind: "readings"; at: number; device_id: string; values: Record<string, number>; targets?: Record<string, number>; why: 'start' | 'interval' | 'end'; action_id?: string }>; damaged: number }
 
 export type GetLongValueResponse = { value: unknown }
+
+/** As they were when the execution began */
+export type GetExecutionWorkflowResponse = { execution_id: string; name: string; hash: string; workflow_version?: number; topology: string; topology_version?: number; document: Record<string, unknown>; text: string | null; topology_document: Record<string, unknown> | null }
 
 export type GetForecastResponse = { made_at: number; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number; plan?: { planned_s: number; dispatch_s: number | null; bound_s: number } | null }
 
@@ -582,13 +595,33 @@ export type Operations = {
   /** Get one workflow */
   getWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: GetWorkflowResponse }
   /** Create or replace a workflow in its JSON form */
-  putWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: WorkflowDocument; answer: PutWorkflowResponse; accepted: PutWorkflowResponse }
+  putWorkflow: { path: { workflow_name: string }; query: { note?: string }; body: WorkflowDocument; answer: PutWorkflowResponse; accepted: PutWorkflowResponse }
   /** Delete a workflow that came over the API */
   deleteWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Check a sheet of samples */
   checkSamples: { path: { workflow_name: string }; query: Record<string, never>; body: CheckSamplesRequest; answer: CheckSamplesResponse }
   /** Get an empty sheet of samples */
   getSampleSheet: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: GetSampleSheetResponse }
+  /** List the versions of a workflow, also of one that was deleted */
+  listWorkflowVersions: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: ListWorkflowVersionsResponse }
+  /** Get a version of a workflow with its document */
+  getWorkflowVersion: { path: { workflow_name: string; version: string }; query: Record<string, never>; body: undefined; answer: GetWorkflowVersionResponse }
+  /** Say in words how two versions of a workflow differ */
+  compareWorkflowVersions: { path: { workflow_name: string }; query: { from?: number; to?: number }; body: undefined; answer: CompareWorkflowVersionsResponse }
+  /** Say in words how a document differs from the present one of a workflow, before it is put */
+  compareWorkflowDocument: { path: { workflow_name: string }; query: Record<string, never>; body: Record<string, unknown>; answer: CompareWorkflowVersionsResponse }
+  /** List the versions of a topology, also of one that was deleted */
+  listTopologyVersions: { path: { topology_name: string }; query: Record<string, never>; body: undefined; answer: ListTopologyVersionsResponse }
+  /** Get a version of a topology with its document */
+  getTopologyVersion: { path: { topology_name: string; version: string }; query: Record<string, never>; body: undefined; answer: GetWorkflowVersionResponse }
+  /** Say in words how two versions of a topology differ */
+  compareTopologyVersions: { path: { topology_name: string }; query: { from?: number; to?: number }; body: undefined; answer: CompareWorkflowVersionsResponse }
+  /** Say in words how a document differs from the present one of a topology, before it is put */
+  compareTopologyDocument: { path: { topology_name: string }; query: Record<string, never>; body: Record<string, unknown>; answer: CompareWorkflowVersionsResponse }
+  /** Put the document of a version again, as a new version */
+  restoreWorkflowVersion: { path: { workflow_name: string; version: string }; query: Record<string, never>; body: RestoreWorkflowVersionRequest; answer: PutWorkflowResponse }
+  /** Say which file to change to go back to a version of a topology */
+  restoreTopologyVersion: { path: { topology_name: string; version: string }; query: Record<string, never>; body: Nothing; answer: Nothing }
   /** List submissions */
   listSubmissions: { path: Record<string, never>; query: { limit?: number }; body: undefined; answer: ListSubmissionsResponse }
   /** Submit a workflow */
@@ -639,6 +672,8 @@ export type Operations = {
   listReadingsOfExecution: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListReadingsOfExecutionResponse }
   /** Get a value of more than 4 KiB, by its hash */
   getLongValue: { path: { execution_id: string; sha256: string }; query: Record<string, never>; body: undefined; answer: GetLongValueResponse }
+  /** Get the workflow that an execution ran, as it was then, with its topology */
+  getExecutionWorkflow: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: GetExecutionWorkflowResponse }
   /** Get what an execution was expected to do when */
   getForecast: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: GetForecastResponse }
   /** List the files of an execution: those that were attached, and those that its devices gave */
@@ -817,6 +852,16 @@ export const operations = {
   deleteWorkflow: ['DELETE', '/api/workflows/{workflow_name}'],
   checkSamples: ['POST', '/api/workflows/{workflow_name}/samples'],
   getSampleSheet: ['GET', '/api/workflows/{workflow_name}/samples'],
+  listWorkflowVersions: ['GET', '/api/workflows/{workflow_name}/versions'],
+  getWorkflowVersion: ['GET', '/api/workflows/{workflow_name}/versions/{version}'],
+  compareWorkflowVersions: ['GET', '/api/workflows/{workflow_name}/diff'],
+  compareWorkflowDocument: ['POST', '/api/workflows/{workflow_name}/diff'],
+  listTopologyVersions: ['GET', '/api/topologies/{topology_name}/versions'],
+  getTopologyVersion: ['GET', '/api/topologies/{topology_name}/versions/{version}'],
+  compareTopologyVersions: ['GET', '/api/topologies/{topology_name}/diff'],
+  compareTopologyDocument: ['POST', '/api/topologies/{topology_name}/diff'],
+  restoreWorkflowVersion: ['POST', '/api/workflows/{workflow_name}/versions/{version}/restore'],
+  restoreTopologyVersion: ['POST', '/api/topologies/{topology_name}/versions/{version}/restore'],
   listSubmissions: ['GET', '/api/submissions'],
   submit: ['POST', '/api/submissions'],
   getSubmission: ['GET', '/api/submissions/{submission_id}'],
@@ -842,6 +887,7 @@ export const operations = {
   listValues: ['GET', '/api/executions/{execution_id}/values'],
   listReadingsOfExecution: ['GET', '/api/executions/{execution_id}/readings'],
   getLongValue: ['GET', '/api/executions/{execution_id}/values/{sha256}'],
+  getExecutionWorkflow: ['GET', '/api/executions/{execution_id}/workflow'],
   getForecast: ['GET', '/api/executions/{execution_id}/forecast'],
   listFiles: ['GET', '/api/executions/{execution_id}/files'],
   attachFile: ['POST', '/api/executions/{execution_id}/files'],

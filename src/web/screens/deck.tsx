@@ -57,6 +57,9 @@ function Deck({ topology }: { topology: Topology }) {
           twice="Unload topology: press again"
           onPress={() => ask('unloadTopology', { body: { force: false } })}
         />
+        <a class="button quiet" href={`#/topologies/${topology.name}`}>
+          Versions of {topology.name}
+        </a>
       </details>
     </section>
   )

@@ -146,11 +146,14 @@ type HeadProps = { run: ExecutionSummary; lanes: readonly PacedLane[]; took_s: n
 /** The state of the run, when it ends, and the buttons that control it. */
 function Head({ run, lanes, took_s }: HeadProps) {
   const { word, tone, mark } = runWord(run)
-  const { workflow_name, run_mode, started_at, ended_at } = run
+  const { workflow_name, workflow_version, run_mode, started_at, ended_at } = run
   return (
     <>
       <div class="row">
-        <h2>{workflow_name}</h2>
+        <h2>
+          {workflow_name}
+          {workflow_version !== undefined && <small> version {workflow_version}</small>}
+        </h2>
         {ended_at === null && <Control run={run} />}
       </div>
       <p class={`state ${tone}`}>

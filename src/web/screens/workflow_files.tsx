@@ -1,4 +1,4 @@
-// Download and upload of workflows.
+// Download, upload and versions of workflows.
 
 import { useSignal } from '@preact/signals'
 import type { PutWorkflowResponse } from '../../clients/ts/benchd.ts'
@@ -31,6 +31,11 @@ export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
     <div class="row">
       <UploadFile label="Upload" name="Upload a file" onFile={put} />
       {workflow && <Act label="Download" name={`Download ${workflow.name}`} kind="quiet" free onPress={() => fetch(workflow)} />}
+      {workflow && (
+        <a class="button quiet" aria-label={`Versions of ${workflow.name}`} href={`#/workflows/${workflow.name}`}>
+          Versions
+        </a>
+      )}
       {workflow?.source === 'api' && (
         <Act label="Delete" name={`Delete ${workflow.name}`} twice="Delete: press again" kind="quiet" onPress={() => remove(workflow)} />
       )}

@@ -73,9 +73,15 @@ function hashOf(document: WorkflowDocument, where: string): string {
   }
 }
 
-function canonical(key: string, value: unknown): unknown {
+/** The replacer for `JSON.stringify` that writes functions and handlers as their source text. */
+export function asText(_: string, value: unknown): unknown {
   if (typeof value === 'function') return String(value)
   if (typeof value === 'object' && value !== null && 'handle' in value && typeof value.handle === 'function') return String(value.handle)
+  return value
+}
+
+function canonical(key: string, given: unknown): unknown {
+  const value = asText(key, given)
   // Earlier versions filled in an empty `else`. Open runs with code are restored only with the same hash.
   if (isBranchWithoutElse(value)) return sortedMembers(key, { ...value, else: [] })
   return sortedMembers(key, value)

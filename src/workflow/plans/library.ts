@@ -4,15 +4,16 @@ import { join } from 'node:path'
 import { messageOf } from '../../errors.ts'
 import { namesIn, readText } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
-import { loadModule } from '../../kit/modules.ts'
+import { importedFiles, loadModule } from '../../kit/modules.ts'
 import type { Bench } from './bench.ts'
 import { compileDocument, workflowDocument } from './compile.ts'
 import { mustBeKnown, wrong } from './mistakes.ts'
 import type { Workflow } from './plan.ts'
 import { compileTopology, type Topology } from './topology.ts'
 
-/** A document that was read and not checked yet. */
-export type Source = { origin: string; form: Workflow['form']; input: unknown }
+/** A document that was read and not checked yet. Of a TypeScript file `code` has the text, and the SHA-256 of the files that it imports. */
+export type Source = { origin: string; form: Workflow['form']; input: unknown; code?: Code }
+type Code = { text: string; helpers: Record<string, string> }
 /** A document that is not in the library, with the reason. */
 type Fault = { origin: string; reason: string }
 
@@ -33,7 +34,9 @@ export async function readFolder(folder: string): Promise<{ sources: Source[]; f
     const origin = join(folder, name)
     const form = name.endsWith('.json') ? 'json' : 'typescript'
     await collect(faults, origin, async () => {
-      sources.push({ origin, form, input: await readers[form](origin) })
+      const input = await readers[form](origin)
+      const code = form === 'json' ? {} : { code: { text: await readText(origin), helpers: await importedFiles(origin) } }
+      sources.push({ origin, form, input, ...code })
     })
   }
   return { sources, faults }

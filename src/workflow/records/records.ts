@@ -11,6 +11,11 @@ import { LabwareIndex } from './labware_index.ts'
 const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
 const MaybeUnixSeconds = v.pipe(v.nullable(v.number()), v.description('Unix time'), v.metadata({ unit: 's' }))
 const MaybeText = v.nullable(v.string())
+/** The versions that a run names. */
+export const Versions = {
+  workflow_version: v.optional(v.pipe(v.number(), v.description('The version of the workflow; absent where none was kept'))),
+  topology_version: v.optional(v.pipe(v.number(), v.description('The version of the topology; absent where none was kept'))),
+}
 
 export const endings = ['COMPLETED', 'FAILED', 'ABORTED'] as const
 export type EndStatus = (typeof endings)[number]
@@ -38,6 +43,7 @@ export const SubmissionRecord = v.strictObject({
   submission_id: v.string(),
   execution_id: v.string(),
   workflow_name: v.string(),
+  workflow_version: Versions.workflow_version,
   run_mode: v.picklist(runModes),
   batch_mode: v.picklist(['STANDALONE', 'JOIN_EXISTING']),
   group_ids: v.array(Group.entries.group_id),
@@ -59,7 +65,9 @@ export const ExecutionRow = v.strictObject({
   execution_id: v.string(),
   workflow_name: v.string(),
   workflow_hash: v.pipe(v.string(), v.description('SHA-256 of the workflow as it was')),
+  workflow_version: Versions.workflow_version,
   topology: v.string(),
+  topology_version: Versions.topology_version,
   run_mode: v.picklist(runModes),
   status: v.picklist(recordStatuses),
   reason: v.pipe(MaybeText, v.description('Why it ended as it did, where that is not COMPLETED')),

@@ -3,8 +3,18 @@
 import type { Context, RuntimeEvent } from '../../events/event.ts'
 import type { Sink } from '../../events/sinks.ts'
 import type { Execution } from '../runs/execution.ts'
+import type { Submission } from '../runs/submission.ts'
 import type { LabwareThread } from '../threads/thread.ts'
-import { type EndStatus, type ExecutionRow, endings, type RecordStore, type Records, submissionRow, type ThreadRecord } from './records.ts'
+import {
+  type EndStatus,
+  type ExecutionRow,
+  endings,
+  type RecordStore,
+  type Records,
+  type SubmissionRecord,
+  submissionRow,
+  type ThreadRecord,
+} from './records.ts'
 
 type TrackingOptions = {
   /** The stores, each of which gets all changes, in this order. */
@@ -62,7 +72,7 @@ export class ExecutionTrackingSink implements Sink {
     }
     const submission = execution?.submissions.find((one) => one.submission_id === submission_id)
     if (!execution || !submission) return
-    for (const store of this.#stores) store.accepted(rowOf(execution), submissionRow(submission))
+    for (const store of this.#stores) store.accepted(rowOf(execution), submissionOf(execution, submission))
   }
 
   #onExecution({ execution_id, status, timestamp, context }: RuntimeEvent): void {
@@ -78,7 +88,7 @@ export class ExecutionTrackingSink implements Sink {
 export function recordAnew(execution: Execution, records: Records): void {
   const { execution_id } = execution
   records.remove(execution_id)
-  for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
+  for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionOf(execution, submission))
   for (const thread of execution.threads.values()) {
     const { thread_id, name, plan, origin, status, state, control, last_error } = thread
     const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
@@ -97,9 +107,20 @@ function labwareOf(thread: LabwareThread | undefined): Pick<ThreadRecord, 'labwa
   return thread ? { labware_id: thread.labware.labware_id, barcode: thread.labware.barcode } : {}
 }
 
-function rowOf({ execution_id, workflow, environment, started_at }: Execution): ExecutionRow {
-  const what = { execution_id, workflow_name: workflow.name, workflow_hash: workflow.hash, topology: workflow.topology.name }
+function rowOf({ execution_id, workflow, environment, started_at, record }: Execution): ExecutionRow {
+  const what = {
+    execution_id,
+    workflow_name: workflow.name,
+    workflow_hash: workflow.hash,
+    topology: workflow.topology.name,
+    ...record.versions,
+  }
   return { ...what, run_mode: environment.mode, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null }
+}
+
+function submissionOf({ record }: Execution, submission: Submission): SubmissionRecord {
+  const { workflow_version } = record.versions
+  return { ...submissionRow(submission), ...(workflow_version !== undefined && { workflow_version }) }
 }
 
 function isEnding(status: string): status is EndStatus {

@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
-import type { ExecutionState, SubmissionState } from '../state/run.ts'
+import { type ExecutionState, knownVersions, type RunVersions, type SubmissionState } from '../state/run.ts'
 import { RunRecord } from '../state/run_record.ts'
 import { type Phase, phaseTransitions, Status, type WorkflowStatus } from '../state/statuses.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
@@ -46,7 +46,7 @@ export type RunContext = EventOutlets & {
 }
 
 /** `saved` is the state of a run that is restored; `restore` adds the rest. */
-type ExecutionOptions = { isJoinable: boolean; around: RunContext; saved?: ExecutionState }
+type ExecutionOptions = { isJoinable: boolean; around: RunContext; saved?: ExecutionState; versions?: RunVersions | undefined }
 
 /** The most threads of an open run, because all of them stay in memory until the run has ended. */
 export const mostThreads = 5000
@@ -89,14 +89,16 @@ export class Execution implements RunPorts {
   readonly #epoch_s: number
   readonly #live = new Set<LabwareThread>()
 
-  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: ExecutionOptions) {
+  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved, versions }: ExecutionOptions) {
     const beginning = saved ?? {
       execution_id: environment.newId(),
       ...{ workflow: workflow.name, hash: workflow.hash, topology: workflow.topology.name },
       ...{ run_mode: environment.mode, is_joinable: isJoinable },
       ...{ started_at: around.now(), status: 'accepting' as const, names: [], events_of_groups: true },
+      ...{ workflow_version: null, topology_version: null, ...versions },
     }
     this.execution_id = beginning.execution_id
+    this.record.versions = knownVersions(beginning)
     this.workflow = workflow
     this.environment = environment
     this.#around = around

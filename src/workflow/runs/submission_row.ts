@@ -21,7 +21,7 @@ export function addSubmissionRow(
   record.add({
     ...{ kind: 'submission', at: submitted_at, submission_id, ...author, operator_id, project, tags, notes },
     ...{ zone: Intl.DateTimeFormat().resolvedOptions().timeZone, benchd: packageVersion() },
-    ...{ run_mode, groups, variables, workflow: name, workflow_hash: hash, topology: topology.name },
+    ...{ run_mode, groups, variables, workflow: name, workflow_hash: hash, topology: topology.name, ...record.versions },
     ...(plan && { plan }),
     ...(objective && { objective }),
     ...(priority !== undefined && { priority }),

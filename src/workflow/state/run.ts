@@ -185,12 +185,26 @@ export const InsertState = v.object({
 })
 export type InsertState = v.InferOutput<typeof InsertState>
 
+/** The versions of the workflow and the topology that a run began with; null where none was kept. */
+const versionMembers = {
+  workflow_version: v.optional(v.nullable(v.number()), null),
+  topology_version: v.optional(v.nullable(v.number()), null),
+}
+export type RunVersions = { workflow_version: number | null; topology_version: number | null }
+
+/** Returns the versions without those of which none was kept. */
+export function knownVersions({ workflow_version, topology_version }: RunVersions): KnownVersions {
+  return { ...(workflow_version !== null && { workflow_version }), ...(topology_version !== null && { topology_version }) }
+}
+export type KnownVersions = { workflow_version?: number; topology_version?: number }
+
 export const ExecutionState = v.object({
   execution_id: v.string(),
   workflow: v.string(),
   /** The hash of the workflow; a workflow with code is restored only with the same hash. */
   hash: v.string(),
   topology: v.string(),
+  ...versionMembers,
   run_mode: v.picklist(runModes),
   /** Whether the run began with JOIN_EXISTING. All its submissions then share the labware that may be batched. */
   is_joinable: v.boolean(),

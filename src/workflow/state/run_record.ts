@@ -5,7 +5,7 @@ import { LabError } from '../../errors.ts'
 import type { RecordRow, RunRecordFile } from '../../events/run_record_file.ts'
 import type { Attachments } from './attachments.ts'
 import type { RunState } from './entry.ts'
-import type { RecordState } from './run.ts'
+import type { KnownVersions, RecordState } from './run.ts'
 
 /** The longest JSON of a value in its row, in bytes; a longer value lies beside the record, under its hash. */
 export const longestInline = 4096
@@ -37,6 +37,8 @@ export class RunRecord {
   readonly #state: RunState
   /** Without these, no file is kept. */
   attachments: Attachments | undefined
+  /** The versions of the workflow and the topology that the run ran. */
+  versions: KnownVersions = {}
   #file: RunRecordFile | undefined
   #counts = { ...none }
   /** The kinds of rows that are being left out; of values also `long` and `short`, if the run has too many. */

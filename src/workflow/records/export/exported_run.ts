@@ -98,7 +98,8 @@ function linesOf(files: readonly HashedFile[]): string[] {
 
 /** The members of an execution that do not change after its end. */
 function summaryOf(execution: Row): Row {
-  const names = ['execution_id', 'workflow_name', 'workflow_hash', 'topology', 'run_mode', 'status', 'reason', 'started_at', 'ended_at']
+  const what = ['workflow_name', 'workflow_hash', 'workflow_version', 'topology', 'topology_version']
+  const names = ['execution_id', ...what, 'run_mode', 'status', 'reason', 'started_at', 'ended_at']
   return Object.fromEntries(names.filter((name) => name in execution).map((name) => [name, execution[name]]))
 }
 

@@ -43,8 +43,8 @@ function factList(told: Told): Markup {
   const of = (name: string) => [...new Set(facts.submissions.flatMap((row) => textOr(row[name]) ?? []))].join(', ')
   const tags = [...new Set(facts.submissions.flatMap(({ tags }) => (Array.isArray(tags) ? tags.map(wordsOf) : [])))].join(', ')
   const rows: [string, string][] = [
-    ['Workflow', `${execution.workflow_name} (SHA-256 ${execution.workflow_hash})`],
-    ['Topology', execution.topology],
+    ['Workflow', `${execution.workflow_name} (${versionText(execution)}SHA-256 ${execution.workflow_hash})`],
+    ['Topology', `${execution.topology}${execution.topology_version === undefined ? '' : ` (version ${execution.topology_version})`}`],
     ['Run', execution.execution_id],
     ['Mode', modeText(execution.run_mode)],
     ['Began', time.words(execution.started_at)],
@@ -61,6 +61,10 @@ function factList(told: Told): Markup {
   ]
   return html`<dl class="facts">${rows.filter(([, words]) => words !== '').map(([name, words]) => html`<dt>${name}</dt><dd>${words}</dd>`)}</dl>
 `
+}
+
+function versionText({ workflow_version }: Told['execution']): string {
+  return workflow_version === undefined ? '' : `version ${workflow_version}, `
 }
 
 const columns = ['When', 'By', 'Operator', 'Mode', 'Groups', 'Variables']
