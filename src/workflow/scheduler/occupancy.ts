@@ -18,6 +18,8 @@ export class Occupancy {
   /** The claimants that wait for a custom event. */
   readonly hearing = new Set<Claimant>()
   readonly placements = new Map<string, Placement>()
+  /** The plate of each lid. A lid without a placement of its own is on its plate. */
+  readonly lids = new Map<string, string>()
   /** Sorted in the order of the topology. */
   readonly parking: readonly Zone[]
   /** Resources that may have become free for a ticket. */
@@ -147,7 +149,7 @@ export class Occupancy {
   }
 
   add(labware_id: string, position: string, claimant: Claimant | null): Placement {
-    const placement: Placement = { labware_id, claimant, zone: this.zone(position), position, routeGrant: null }
+    const placement: Placement = { labware_id, claimant, zone: this.zone(position), position, routeGrant: null, lidOf: null }
     this.placements.set(labware_id, placement)
     claimant?.placements.add(placement)
     this.#stand(placement)
@@ -181,6 +183,11 @@ export class Occupancy {
   }
 
   #report({ labware_id }: Placement): void {
+    this.report(labware_id)
+    for (const [lid_id, plate_id] of this.lids) if (plate_id === labware_id && !this.placements.has(lid_id)) this.report(lid_id)
+  }
+
+  report(labware_id: string): void {
     for (const call of this.watchers) call(labware_id)
   }
 
@@ -213,6 +220,7 @@ export class Occupancy {
     claimant.reserved.delete(zone)
     if (claimant.parking === zone) claimant.parking = null
     if (claimant.goal === zone) claimant.goal = null
+    if (claimant.lidZone === zone && zone.placement?.lidOf !== claimant) claimant.lidZone = null
     this.touch(zone)
   }
 

@@ -8,6 +8,7 @@ import { DeadlockAvoidance, type SafetyCounts, type SafetyOptions } from './dead
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { DeviceAccess } from './device_access.ts'
 import { Holds } from './holds.ts'
+import { Lids } from './lids.ts'
 import { type Claimant, Ticket } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
@@ -38,6 +39,7 @@ export class Scheduler {
   readonly transporters: TransporterQueue
   readonly access: DeviceAccess
   readonly holds: Holds
+  readonly lids: Lids
   /** The effort of the safe-state checks. */
   readonly safety: Readonly<SafetyCounts>
   readonly #freed = new Signal()
@@ -71,6 +73,7 @@ export class Scheduler {
         this.#settle()
       },
     })
+    this.lids = new Lids(this.#occupancy, () => this.#settle())
     this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
     const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants, avoidance })
     this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations, advice: this.advice, onDecision })
@@ -102,6 +105,7 @@ export class Scheduler {
   /** Puts labware at a position, for example after it was carried by hand. Throws `exists` if other labware stands or will stand there. */
   put(labware_id: string, position: string, thread_id: string | null): void {
     const claimant = thread_id === null ? null : this.#occupancy.claimant(thread_id)
+    if (this.lids.isLid(labware_id) && claimant) return this.lids.put(labware_id, position, claimant)
     this.#occupancy.mustBeFree(position, claimant, labware_id)
     const placement = this.#occupancy.placements.get(labware_id)
     if (!placement) this.#occupancy.add(labware_id, position, claimant)
@@ -125,6 +129,7 @@ export class Scheduler {
 
   /** Takes labware off the deck, because it was thrown away, stored, or taken by hand. Does nothing if it is not there. */
   remove(labware_id: string): void {
+    this.lids.forget(labware_id)
     const placement = this.#occupancy.placements.get(labware_id)
     if (!placement) return
     this.#routeGrants.endOf(placement)
@@ -134,12 +139,13 @@ export class Scheduler {
   }
 
   whereIs(labware_id: string): string | undefined {
-    return this.#occupancy.placements.get(labware_id)?.position
+    return this.#occupancy.placements.get(labware_id)?.position ?? this.lids.positionOf(labware_id)
   }
 
   /** Returns the thread that moves the labware; null if none does, or the labware is not on the deck. */
   whose(labware_id: string): string | null {
-    return this.#occupancy.placements.get(labware_id)?.claimant?.thread_id ?? null
+    const placement = this.#occupancy.placements.get(labware_id) ?? this.lids.plateOf(labware_id)
+    return (placement?.claimant ?? placement?.lidOf)?.thread_id ?? null
   }
 
   /** Sets the thread that moves the labware; null for none. A thread has one labware; if it has several, the first determines its routes. */
@@ -329,6 +335,8 @@ export class Scheduler {
 
   /** Notes that the labware arrived after one hop. Throws `exists` if other labware stands or will stand there. */
   arrive(labware_id: string, position: string): void {
+    const owner = this.lids.plateOf(labware_id)?.claimant
+    if (owner) return this.lids.put(labware_id, position, owner)
     const placement = this.#occupancy.placement(labware_id)
     this.#occupancy.mustBeFree(position, placement.claimant, labware_id)
     this.#occupancy.move(placement, position)
@@ -361,6 +369,7 @@ export class Scheduler {
     this.#reservations.giveUp(claimant)
     for (const routeGrant of [...claimant.routeGrants]) this.#routeGrants.end(routeGrant)
     this.access.forget(claimant)
+    this.lids.leave(claimant)
     for (const sites of [...claimant.holds]) this.#occupancy.letGo(sites, claimant)
     for (const zone of [...claimant.reserved]) this.#occupancy.unreserve(zone, claimant)
     if (claimant.placements.size > 0) this.#deadlocks.suspectAll()
