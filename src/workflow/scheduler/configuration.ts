@@ -3,7 +3,7 @@
 import { resourcesOf } from './greedy_safety.ts'
 import { type Claimant, DeviceSites, type Placement, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
-import type { Configuration, StopKind, Traveller } from './safety_search.ts'
+import type { Configuration, StopKind, Traveller } from './safety_problem.ts'
 
 /** A change of the state whose safety is in question: the claimant gets the resource. `isStop` says whether that is its next stop. */
 export type Change = { readonly ticket: Ticket; readonly resource: Resource; readonly isStop: boolean }
@@ -248,6 +248,8 @@ function stopsOf(ticket: Ticket, isStop: boolean): { stops: readonly (readonly R
     for (const [at, { before, to }] of lidStops.entries()) if (before === i) all.push([to ? 'off' : 'on', ticket.lids[at]!])
     if (ticket.later[i]) all.push(['go', ticket.later[i]!])
   }
+  // After a branch nothing is known: a lid that is moved right before it counts as if it stayed where it is.
+  while (all.length > 1 && all.at(-1)![0] !== 'go') all.pop()
   return { stops: all.map(([, stop]) => stop), moves: all.map(([kind]) => kind) }
 }
 

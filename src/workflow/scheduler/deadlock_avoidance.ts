@@ -5,7 +5,8 @@ import { type Change, Configurations, type Sketch } from './configuration.ts'
 import { lockedIn, positionOf } from './greedy_safety.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
-import { type Configuration, isSafe, type Verdict } from './safety_search.ts'
+import type { Configuration } from './safety_problem.ts'
+import { isSafe, type Verdict } from './safety_search.ts'
 
 const nobody: readonly Claimant[] = []
 const nothing: readonly Zone[] = []

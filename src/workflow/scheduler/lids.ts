@@ -43,6 +43,19 @@ export class Lids {
     return this.isLid(lid_id) && !this.#occupancy.placements.has(lid_id)
   }
 
+  /** Returns the thread that moves the labware, or the plate of which it is the lid. */
+  moverOf(labware_id: string): Claimant | null {
+    const placement = this.#occupancy.placements.get(labware_id) ?? this.plateOf(labware_id)
+    return placement?.claimant ?? placement?.lidOf ?? null
+  }
+
+  /** Notes that a lid arrived. Returns false for labware that is no lid of a plate that a thread moves. */
+  arrive(labware_id: string, position: string): boolean {
+    const owner = this.plateOf(labware_id)?.claimant
+    if (owner) this.put(labware_id, position, owner)
+    return owner !== undefined && owner !== null
+  }
+
   /** Puts a lid on its plate, or at another position. Throws `exists` if other labware stands or will stand there. */
   put(lid_id: string, position: string, owner: Claimant): void {
     const zone = this.#occupancy.zone(position)

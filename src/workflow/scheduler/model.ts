@@ -19,7 +19,7 @@ export type Placement = {
   position: string
   /** The granted route that is not finished. */
   routeGrant: RouteGrant | null
-  /** Of a lid that lies apart from its plate: the thread of the plate, which puts it back. */
+  /** The thread whose plate this lid belongs to, while the lid lies apart from it; null for other labware. */
   lidOf: Claimant | null
 }
 

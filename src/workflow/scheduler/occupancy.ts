@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import { SmallSet } from '../../kit/small_set.ts'
 import type { Graph, Position } from '../plans/graph.ts'
 import { Claimant, DeviceSites, type Placement, type Resource, type Ticket, Zone } from './model.ts'
-import type { Candidate } from './request.ts'
+import type { Candidate, Obstacle } from './request.ts'
 
 export class Occupancy {
   readonly graph: Graph
@@ -132,6 +132,17 @@ export class Occupancy {
     if (position === null) return 0
     if ('position' in candidate) return this.graph.hops(position, candidate.position)
     return resource === placement?.zone.device ? 0 : shortest(this.graph, position, resource as DeviceSites)
+  }
+
+  /** Returns the obstacles between the thread and a device. The labware of `inputs` may already stand there. */
+  obstaclesTo(thread_id: string, device: string, inputs: readonly string[]): Obstacle[] {
+    const obstacles: Obstacle[] = []
+    const claimant = this.claimants.get(thread_id)
+    if (!claimant) return obstacles
+    this.device(device).isClosedTo(claimant, inputs, (reason, by, placement) => {
+      obstacles.push({ wanted: device, reason, thread_id: by?.thread_id ?? null, labware_id: placement?.labware_id ?? null })
+    })
+    return obstacles
   }
 
   /** Throws `exists` if other labware stands at the position, or the position is reserved for another claimant. */

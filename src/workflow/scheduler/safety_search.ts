@@ -2,44 +2,7 @@
 // numbers only, so that a configuration can be sent to a worker. Places that are alike, such as the slots of a storage, are one place with room for
 // several labware: a search costs no more for a thousand slots than for one.
 
-/** The rest of one labware's journey. Places are numbers. */
-export type Traveller = {
-  /** The places that the labware occupies until its first move here: more than one while it holds a device and stands elsewhere. */
-  readonly at: readonly number[]
-  /** The places of each later stop, of which one is used. Equal stops of several travellers are one array, which is read only once. */
-  readonly stops: readonly (readonly number[])[]
-  /** Whether the labware stays at its last stop; otherwise it leaves the deck there. */
-  readonly stays: boolean
-  readonly canPark: boolean
-  /** Whether the labware waits for nothing that is known: it need not finish, and may be parked. */
-  readonly isIdle: boolean
-  /** A place where only this labware may wait between two stops; -1 for none. */
-  readonly home: number
-  /** The place where its lid lies, which the labware itself cannot take; absent while the lid is on, and for labware without one. */
-  readonly lid?: number | undefined
-  /**
-   * What happens at each stop, for labware whose lid moves: it goes there itself (`go`), its lid is put at one of the places (`off`), or back on it (`on`,
-   * without places). Absent where it always goes itself.
-   */
-  readonly moves?: readonly StopKind[] | undefined
-}
-
-export type StopKind = 'go' | 'off' | 'on'
-
-/** The labware of one island of the deck: where it is, and where it must go. Everything is plain data. */
-export type Configuration = {
-  /** For each place, the number of its kind: places of one kind are reached alike. */
-  readonly kinds: readonly number[]
-  readonly kindCount: number
-  /** The ways between places of two kinds, by `from * kindCount + to`: each lists the places that must be free on it. No way: no list. */
-  readonly ways: readonly (readonly (readonly number[])[])[]
-  /** For each place, the places that cannot be taken at the same time: a device and its sites. */
-  readonly conflicts: readonly (readonly number[])[]
-  /** The places where labware stands that no thread moves. */
-  readonly blocked: readonly number[]
-  readonly parking: readonly number[]
-  readonly travellers: readonly Traveller[]
-}
+import { alikes, type Configuration, merged, type StopKind, type Traveller } from './safety_problem.ts'
 
 /** `unknown`: the bound was reached first. */
 export type Verdict = 'safe' | 'unsafe' | 'unknown'
@@ -243,11 +206,11 @@ class Search {
     const lid = this.#lid[i]!
     if (this.#hasFinished(i)) return !stays && at !== gone && this.#moves({ i, place: gone, next, lid })
     if (this.#travellers[i]!.isIdle) return false
-    // A lid that is put back leaves only more room, and nothing else may come first.
-    if (this.#kindOf(i, next) === 'on') return this.#moves({ i, place: at, next: next + 1, lid: gone })
+    // A lid that is put back leaves only more room, and nothing else may come first. Labware without a further stop can be parked no more.
+    if (this.#kindOf(i, next) === 'on' && next + 1 < stops.length) return this.#moves({ i, place: at, next: next + 1, lid: gone })
     const end = this.#endOf(i)
     if (end !== undefined) return this.#moves({ i, place: stays ? end : gone, next: stops.length, lid: this.#movesLid(i) ? gone : lid })
-    if (!this.#isOpen || this.#kindOf(i, next) === 'off') return false
+    if (!this.#isOpen || this.#kindOf(i, next) !== 'go') return false
     const place = this.#isShared(i, stops[next]!)
       ? undefined
       : stops[next]!.find((place) => this.#isFree(i, place) && !this.#isWanted(i, place))
@@ -283,11 +246,13 @@ class Search {
   /** Returns the place at which the traveller ends if it passes through all its stops while the others stand still; undefined if it cannot. */
   #endOf(i: number): number | undefined {
     const { stops, stays } = this.#travellers[i]!
-    if (stays && this.#isShared(i, stops.at(-1)!)) return undefined
+    const { moves } = this.#travellers[i]!
+    const last = moves ? moves.lastIndexOf('go') : stops.length - 1
+    if (stays && last >= 0 && this.#isShared(i, stops[last]!)) return undefined
     if (this.#movesLid(i) && !this.#endsClosed(i)) return undefined
     let from: readonly number[] = this.#placesOf(i)
     for (let stop = this.#next[i]!; stop < stops.length; stop++) {
-      const isLast = stop === stops.length - 1
+      const isLast = stop === last
       const kind = this.#kindOf(i, stop)
       if (kind === 'on') continue
       if (kind === 'off') {
@@ -347,7 +312,8 @@ class Search {
       const places = this.#travellers[i]!.stops[next]!
       if (this.#kindOf(i, next) === 'off') {
         for (const lid of places) if (this.#taken[lid]! < this.#room[lid]!) yield { i, place: this.#at[i]!, next: next + 1, lid }
-      } else yield* this.#movesTo(i, places, next + 1)
+      } else if (this.#kindOf(i, next) === 'on') yield { i, place: this.#at[i]!, next: next + 1, lid: gone }
+      else yield* this.#movesTo(i, places, next + 1)
     }
     // Out of the way goes only labware that stands where another may want to go: until then such a move can wait.
     for (let i = 0; i < this.#travellers.length; i++) {
@@ -438,46 +404,5 @@ class Search {
       const place = this.#trail.pop()!
       this.#set({ i: this.#trail.pop()!, place, next, lid })
     }
-  }
-}
-
-/** Returns for each place the first one that is like it: of its kind, a stop of the same travellers, and equally blocked and passed. */
-function alikes({ kinds, ways, conflicts, blocked, parking, travellers }: Configuration): number[] {
-  const signs = kinds.map((kind, place) => [kind, conflicts[place]!.length > 0 ? place : -1])
-  for (const place of blocked) signs[place]!.push(-2)
-  for (const place of parking) signs[place]!.push(-3)
-  for (const alternatives of ways) for (const passed of alternatives) for (const place of passed) signs[place]!.push(-4, place)
-  for (const [i, { home }] of travellers.entries()) if (home >= 0) signs[home]!.push(-5, i)
-  const stops = new Set(travellers.flatMap(({ stops }) => stops))
-  for (const [number, stop] of [...stops].entries()) for (const place of stop) signs[place]!.push(number)
-  const first = new Map<string, number>()
-  return signs.map((sign, place) => {
-    const key = sign.join()
-    const alike = first.get(key) ?? place
-    first.set(key, alike)
-    return alike
-  })
-}
-
-/** Returns the configuration in which places that are alike are one. A traveller that occupies two of them occupies that one twice. */
-function merged(configuration: Configuration, alike: readonly number[]): Configuration {
-  const known = new Map<readonly number[], readonly number[]>()
-  const merge = (places: readonly number[]) => {
-    const all = known.get(places) ?? [...new Set(places.map((place) => alike[place]!))]
-    known.set(places, all)
-    return all
-  }
-  const travellers = configuration.travellers.map((traveller) => ({
-    ...traveller,
-    at: traveller.at.map((place) => alike[place]!),
-    stops: traveller.stops.map(merge),
-    home: traveller.home < 0 ? -1 : alike[traveller.home]!,
-    lid: traveller.lid === undefined ? undefined : alike[traveller.lid]!,
-  }))
-  return {
-    ...configuration,
-    blocked: configuration.blocked.map((place) => alike[place]!),
-    parking: merge(configuration.parking),
-    travellers,
   }
 }

@@ -144,8 +144,7 @@ export class Scheduler {
 
   /** Returns the thread that moves the labware; null if none does, or the labware is not on the deck. */
   whose(labware_id: string): string | null {
-    const placement = this.#occupancy.placements.get(labware_id) ?? this.lids.plateOf(labware_id)
-    return (placement?.claimant ?? placement?.lidOf)?.thread_id ?? null
+    return this.lids.moverOf(labware_id)?.thread_id ?? null
   }
 
   /** Sets the thread that moves the labware; null for none. A thread has one labware; if it has several, the first determines its routes. */
@@ -214,13 +213,7 @@ export class Scheduler {
 
   /** Returns the obstacles between the thread and a device. The labware of `inputs` may already stand there. */
   obstaclesTo(thread_id: string, device: string, inputs: readonly string[]): Obstacle[] {
-    const obstacles: Obstacle[] = []
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (!claimant) return obstacles
-    this.#occupancy.device(device).isClosedTo(claimant, inputs, (reason, by, placement) => {
-      obstacles.push({ wanted: device, reason, thread_id: by?.thread_id ?? null, labware_id: placement?.labware_id ?? null })
-    })
-    return obstacles
+    return this.#occupancy.obstaclesTo(thread_id, device, inputs)
   }
 
   // Being in time
@@ -335,8 +328,7 @@ export class Scheduler {
 
   /** Notes that the labware arrived after one hop. Throws `exists` if other labware stands or will stand there. */
   arrive(labware_id: string, position: string): void {
-    const owner = this.lids.plateOf(labware_id)?.claimant
-    if (owner) return this.lids.put(labware_id, position, owner)
+    if (this.lids.arrive(labware_id, position)) return
     const placement = this.#occupancy.placement(labware_id)
     this.#occupancy.mustBeFree(position, placement.claimant, labware_id)
     this.#occupancy.move(placement, position)

@@ -21,7 +21,7 @@ export const Labware = v.object({
   /** The tips that a rack still holds; null if unknown or not a rack. */
   tips_left: v.nullable(v.number()),
   tips: v.nullable(v.number()),
-  /** Of a lid that is on its plate: the id of the plate. */
+  /** The id of the plate on which this lid is; absent for other labware, and for a lid that lies apart. */
   on: v.optional(v.string()),
   state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
   /** The transporter that has, or may have, it in its gripper. */

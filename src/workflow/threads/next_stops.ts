@@ -56,7 +56,7 @@ export function tipsUsed({ action }: ActionPlan, labware: string): number {
 /** The most upcoming stops that are looked at. Labware with more of them counts as if it left the deck after the last of these. */
 const farthest = 40
 
-/** What a request says of the stops ahead: the candidates of each, and the moves of the lid between them, as far as they are known. */
+/** The part of a request about the stops ahead: the candidates of each, and the moves of the lid between them, as far as they are known. */
 export type StopsAhead = { after: (readonly Candidate[])[]; lidStops?: LidStop[] }
 
 /** A stop of the labware, or a move of its lid to one of these positions; null for back on its plate. */
