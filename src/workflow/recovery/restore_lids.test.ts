@@ -8,7 +8,7 @@ import type { Execution } from '../runs/execution.ts'
 import { lidCarrierOf } from '../threads/lid_carrier.ts'
 
 const topology = oneArm({
-  ...{ pads: ['pad_1', 'pad_2', 'pad_3'], parking: ['park'], storages: ['store'], nests: { read_in: 'reader', mix_in: 'mixer' } },
+  ...{ pads: ['pad_1', 'pad_2', 'pad_3'], parking: ['park_1', 'park_2'], storages: ['store'], nests: { read_in: 'reader', mix_in: 'mixer' } },
   operations: { reader: { read: 40 }, mixer: { mix: 30 } },
 })
 

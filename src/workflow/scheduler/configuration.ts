@@ -8,9 +8,14 @@ import type { Configuration, StopKind, Traveller } from './safety_problem.ts'
 /** A change of the state whose safety is in question: the claimant gets the resource. `isStop` says whether that is its next stop. */
 export type Change = { readonly ticket: Ticket; readonly resource: Resource; readonly isStop: boolean }
 
+/** Whether the resource is for the lid, and not a parking position for the labware. */
+function isForLid({ ticket, isStop }: Change): boolean {
+  return isStop && ticket.request.forLid === true
+}
+
 /** Returns the place of the claimant's lid, or the one that is kept for it, after a change. */
 function lidPlaceOf({ lidZone }: Claimant, change: Change | undefined): Resource | null {
-  return change?.ticket.request.forLid ? change.resource : lidZone
+  return change && isForLid(change) ? change.resource : lidZone
 }
 
 /** The ways from one resource to another: each lists the zones that it passes. */
@@ -53,7 +58,7 @@ export class Configurations {
     let key = `${island}`
     for (const claimant of change && !claimants.has(change.ticket.claimant) ? [...claimants, change.ticket.claimant] : claimants) {
       const isAsker = claimant === change?.ticket.claimant
-      const goes = isAsker && !change.ticket.request.forLid
+      const goes = isAsker && !isForLid(change)
       const here = goes ? [change.resource] : withoutStorage(resourcesOf(claimant, isHere))
       if (here.length === 0) continue
       const ticket = isAsker ? change.ticket : ticketOf(claimant)
