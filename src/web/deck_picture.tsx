@@ -33,6 +33,8 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
   const single = singleFrames(topology, layout)
   const standing = standingOn(topology, holders).map(([its, name]) => ({ its, at: middleOf(layout.places.get(name)!) }))
+  // A lid in a gripper may be off its plate already.
+  const closed = new Set(Object.values(labware).flatMap(({ on, held_by }) => (on !== null && held_by === null ? [on] : [])))
   const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: handOf(arm, layout) }))
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset
@@ -83,7 +85,8 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
           id={its.labware_id}
           label={labelOf(its)}
           thread={labware[its.labware_id]?.thread_name ?? null}
-          words={`${labwareWords(its)}, ${labware[its.labware_id]?.place ?? ''}`}
+          words={`${labwareWords(its)}${closed.has(its.labware_id) ? ' with its lid on' : ''}, ${labware[its.labware_id]?.place ?? ''}`}
+          isClosed={closed.has(its.labware_id)}
           kind={its.kind}
           {...at}
           {...layout.plate}
@@ -253,6 +256,8 @@ type PlateProps = {
   label: string
   thread: string | null
   words: string
+  /** Whether a lid is on it. */
+  isClosed: boolean
   kind: string
   x: number
   y: number
@@ -265,7 +270,7 @@ type PlateProps = {
 }
 
 /** Labware, seen from above, with the corner of A1 cut. */
-const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font, pace, isChosen, onChoose }: PlateProps) => {
+const Plate = kept(({ id, label, thread, words, kind, isClosed, x, y, width, height, font, pace, isChosen, onChoose }: PlateProps) => {
   const [w, h] = [width - 10, height - 12]
   const colour = thread === null ? 'var(--soft)' : threadColour(thread)
   const name = thread !== null && thread !== label ? `${words}, thread ${thread}` : words
@@ -274,6 +279,7 @@ const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font,
       <g class="moves" style={{ transform: `translate(${x - width / 2}px, ${y - height / 2}px)`, transitionDuration: `${pace}ms` }}>
         <rect class="hit" width={width} height={height} rx="6" />
         <path class="body" d={`M12 6H${w}a5 5 0 0 1 5 5V${h + 1}a5 5 0 0 1 -5 5H10a5 5 0 0 1 -5 -5V13z`} fill={colour} />
+        {isClosed && <rect class="lid-on" x="9" y="9" width={width - 18} height={height - 18} rx="4" />}
         <text x={width / 2} y={height / 2 + font * 0.35}>
           {cut(label, w - 6, font)}
         </text>

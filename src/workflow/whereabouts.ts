@@ -29,6 +29,7 @@ export const Whereabouts = v.strictObject({
     'Unix s',
   ),
   held_by: described(MaybeText, 'The transporter that may have it in its gripper; its position is where it was taken up'),
+  on: described(MaybeText, 'The id of the plate on which this lid is; null for a lid that lies apart, and for other labware'),
   place: described(v.string(), 'In words: each place where it may be'),
   execution_id: described(MaybeText, 'Of the thread that moves it'),
   thread_id: described(MaybeText, 'null for what just stands there'),
@@ -45,7 +46,7 @@ export type Whereabouts = v.InferOutput<typeof Whereabouts>
 export type PlacedLabware = { labware: Labware; environment: RunEnvironment; thread: Mover | null }
 
 export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): Whereabouts {
-  const { labware_id, name, template, type, kind, barcode, tips_left, held_by, stored_at = null } = labware
+  const { labware_id, name, template, type, kind, barcode, tips_left, held_by, stored_at = null, on = null } = labware
   const position = environment.scheduler.whereIs(labware_id) ?? null
   return {
     ...{ labware_id, name, template, type, kind, barcode, tips_left },
@@ -53,6 +54,7 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
     position,
     stored_at,
     held_by,
+    on,
     place: thread
       ? placeOf(mayBe(thread.state), position, `not there yet: it begins at ${thread.state.starts_at}`)
       : placeOf(labware, position),
@@ -79,9 +81,10 @@ export function rememberedAt(known: Known, position: string | null): Whereabouts
     held_by = null,
     last_run: left_by = null,
     stored_at = null,
+    on = null,
   } = known
   const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
-  return { ...what, run_mode: 'LIVE', position, stored_at, held_by, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
+  return { ...what, run_mode: 'LIVE', position, stored_at, held_by, on, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
 }
 
 type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined }

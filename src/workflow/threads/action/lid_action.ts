@@ -57,7 +57,8 @@ export async function moveLid(thread: LabwareThread, plan: LidPlan): Promise<voi
   try {
     while (!isDone(lid, plan)) {
       const hop = hopOf(lid, plan)
-      const taking = takeFreeArm(lid, hop)
+      const isForAny = scheduler.graph.transportersBetween(hop.from, hop.to).every((one) => gripsLids(lid, one, [hop.from, hop.to]))
+      const taking = isForAny ? takeFreeArm(lid, hop) : undefined
       const mustNotGoOn = await ride(lid, taking ? await taking : hop)
       if (mustNotGoOn) throw new LabError('conflict', messageOf(mustNotGoOn))
     }
@@ -82,12 +83,24 @@ function hopOf(lid: LidCarrier, { kind }: LidPlan): Hop {
     const what = to === undefined && kind === 'remove_lid' ? `no position is kept for ${labware.name}` : `nobody knows where ${labware.name} and its plate are`
     throw new LabError('conflict', `${what}; decide RETRY`)
   }
-  const [transporter] = labware.held_by === null ? scheduler.graph.transportersBetween(from, to) : [labware.held_by]
+  const near = scheduler.graph.transportersBetween(from, to)
+  // Of several, one that can grip lids; without any the first one says why not.
+  const [first] = near
+  const transporter = labware.held_by ?? near.find((one) => gripsLids(lid, one, [from, to])) ?? first
   if (transporter !== undefined) return { from, to, transporter }
   throw new LabError(
     'conflict',
     `no transporter reaches both ${from} and ${to}: carry ${labware.name} nearer by hand and say where it is (PUT /api/labware/${labware.labware_id}/location), then decide RETRY`,
   )
+}
+
+function gripsLids({ environment: { equipment } }: LidCarrier, transporter: string, positions: readonly string[]): boolean {
+  try {
+    equipment.mustGripLids?.(transporter, positions)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Throws `conflict` if the lid of labware that has come to a device is not as the action wants it. */

@@ -12,7 +12,7 @@ import { isUncertain, type MoveState, mayBe, mayBePicked, uncertainty } from '..
 import { categoryOf } from '../action/causes.ts'
 import { enterSpace, reachIn, take } from '../clearance.ts'
 import { getReady, openUp } from '../preparation.ts'
-import { LidCarrier, type Mover } from '../lid_carrier.ts'
+import { LidCarrier, lidCarrierOf, type Mover } from '../lid_carrier.ts'
 import { Interrupt } from '../recovery.ts'
 import { type RunEnvironment, secondsAt } from '../run_environment.ts'
 import { endUncertainty } from './by_hand.ts'
@@ -282,6 +282,7 @@ async function carry(thread: Mover, move: MoveRun, isThere: () => boolean): Prom
       await getReady(environment, transporter, preparing)
       // Checked before the pick: an arm must not hold labware that it cannot put down.
       equipment.mustReach?.(transporter, [from, to])
+      if (thread instanceof LidCarrier) equipment.mustGripLids?.(transporter, [from, to])
       for (const position of [from, to]) await open(position)
       mustBeClear(thread, to)
       takeBack = beginsToPick(thread, move, holder)
@@ -352,7 +353,7 @@ function byMachine(thread: Mover, { hop: { from, to, transporter }, operations }
       position,
       from,
       to,
-      labware: carriedBy(thread),
+      labware: carriedBy(thread, position),
       signal: thread.control.signal,
       begun: (operation_id) => void operations.push({ operation: verb, operation_id, part: verb }),
     })
@@ -360,10 +361,20 @@ function byMachine(thread: Mover, { hop: { from, to, transporter }, operations }
   return { isDone: false, pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
 }
 
-/** Returns the labware of the thread as a transporter has to know it. How to grip it stands in the workflow. */
-export function carriedBy({ labware: { name, type, barcode }, plan, execution }: Mover): CarriedLabware {
-  const grip = execution.workflow.document.labware[plan.labware]?.grip
-  return { name, type, barcode, ...(grip && { grip }) }
+/** Returns the labware of the thread as a transporter has to know it at a position. How to grip it stands in the workflow. */
+export function carriedBy(mover: Mover, position?: string): CarriedLabware {
+  const { labware, plan, execution } = mover
+  const { name, type, barcode } = labware
+  const { labware: templates } = execution.workflow.document
+  const { grip, grip_offset_mm = 0, pad_offset_mm = 0 } = templates[plan.labware] ?? {}
+  const carried = { name, type, barcode, ...(grip && { grip }) }
+  if (mover instanceof LidCarrier) {
+    const isAtPlate = mover.environment.scheduler.whereIs(mover.thread.labware.labware_id) === position
+    return { ...carried, lift_mm: isAtPlate ? grip_offset_mm : pad_offset_mm }
+  }
+  const lid = lidCarrierOf(mover)
+  const height = lid?.isOn ? templates[lid.labware.template]?.lid_height_mm : undefined
+  return height === undefined ? carried : { ...carried, lid_height_mm: height }
 }
 
 /** Leases the transporter and the devices that it reaches into to the run. The returned function ends the leases. Throws `locked`. */
