@@ -33,8 +33,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
   const single = singleFrames(topology, layout)
   const standing = standingOn(topology, holders).map(([its, name]) => ({ its, at: middleOf(layout.places.get(name)!) }))
-  // A lid in a gripper may be off its plate already.
-  const closed = new Set(Object.values(labware).flatMap(({ on, held_by }) => (on !== null && held_by === null ? [on] : [])))
+  const closed = closedPlates(labware)
   const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: handOf(arm, layout) }))
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset
@@ -85,7 +84,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
           id={its.labware_id}
           label={labelOf(its)}
           thread={labware[its.labware_id]?.thread_name ?? null}
-          words={`${labwareWords(its)}${closed.has(its.labware_id) ? ' with its lid on' : ''}, ${labware[its.labware_id]?.place ?? ''}`}
+          words={`${labwareWords(its)}, ${labware[its.labware_id]?.place ?? ''}`}
           isClosed={closed.has(its.labware_id)}
           kind={its.kind}
           {...at}
@@ -108,6 +107,11 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
       <ScaleBar layout={layout} />
     </svg>
   )
+}
+
+/** The ids of the plates whose lids are on. A lid in a gripper may be off its plate already. */
+function closedPlates(labware: typeof state.value.labware): ReadonlySet<string> {
+  return new Set(Object.values(labware).flatMap(({ on, held_by }) => (on !== null && held_by === null ? [on] : [])))
 }
 
 function Hatch() {
@@ -273,7 +277,8 @@ type PlateProps = {
 const Plate = kept(({ id, label, thread, words, kind, isClosed, x, y, width, height, font, pace, isChosen, onChoose }: PlateProps) => {
   const [w, h] = [width - 10, height - 12]
   const colour = thread === null ? 'var(--soft)' : threadColour(thread)
-  const name = thread !== null && thread !== label ? `${words}, thread ${thread}` : words
+  const closed = isClosed ? `${words}, with its lid on` : words
+  const name = thread !== null && thread !== label ? `${closed}, thread ${thread}` : closed
   return (
     <Press label={name} class={`plate ${kind}`} pressed={isChosen} onPress={() => onChoose({ kind: 'labware', id })}>
       <g class="moves" style={{ transform: `translate(${x - width / 2}px, ${y - height / 2}px)`, transitionDuration: `${pace}ms` }}>

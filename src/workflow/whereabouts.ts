@@ -10,9 +10,9 @@ import { type Labware, placeOf, storedIn } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
 import { slotOf } from './state/slots.ts'
-import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
-import { carriedBy } from './threads/move/hop.ts'
 import { LidCarrier, lidCarrierOf, type Mover, takeLidOff } from './threads/lid_carrier.ts'
+import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
+import { carriedBy } from './threads/move/carried_labware.ts'
 import { onItsWay } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
@@ -84,7 +84,16 @@ export function rememberedAt(known: Known, position: string | null): Whereabouts
     on = null,
   } = known
   const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
-  return { ...what, run_mode: 'LIVE', position, stored_at, held_by, on, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
+  return {
+    ...what,
+    run_mode: 'LIVE',
+    position,
+    stored_at,
+    held_by,
+    on,
+    place: placeOf({ held_by, placing, taken_by }, position),
+    ...nobody,
+  }
 }
 
 type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined }

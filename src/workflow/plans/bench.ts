@@ -49,7 +49,12 @@ export type Bench = {
 export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Teachpoints, 'list'>): Bench {
   return {
     devices: instruments.map(benchDevice),
-    lids: (device_id, names) => lidsAt(instruments.find((one) => one.device_id === device_id), names, teachpoints.list(device_id)),
+    lids: (device_id, names) =>
+      lidsAt(
+        instruments.find((one) => one.device_id === device_id),
+        names,
+        teachpoints.list(device_id),
+      ),
     hasTeachpoint: (device_id, name) => teachpoints.list(device_id).some((point) => point.name === name),
     obstacles(device_id, names) {
       const points = teachpoints.list(device_id)
@@ -71,7 +76,11 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 }
 
 /** Returns whether a transporter can grip lids at these positions. A person needs no heights, and a simulated one that knows its positions neither. */
-function lidsAt(instrument: Instrument | undefined, names: readonly string[], points: readonly Teachpoint[]): ReturnType<NonNullable<Bench['lids']>> {
+function lidsAt(
+  instrument: Instrument | undefined,
+  names: readonly string[],
+  points: readonly Teachpoint[],
+): ReturnType<NonNullable<Bench['lids']>> {
   if (!instrument || instrument.abilities.person) return { why: undefined, needsOffset: false }
   const { device_id, simulated, abilities } = instrument
   if (abilities.knowsPositions) return { why: simulated ? undefined : knowsNoHeights(device_id), needsOffset: !simulated }

@@ -2,7 +2,7 @@
 
 import { member, mustBeKnown, wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
-import { type ActionPlan, allSteps, lidOf, own, type StepPlan, takes, type ThreadPlan } from './plan.ts'
+import { type ActionPlan, allSteps, lidOf, own, type StepPlan, type ThreadPlan, takes } from './plan.ts'
 import type { Topology } from './topology.ts'
 
 /** The operations of plates that have no lid on, on any device. */
@@ -22,7 +22,11 @@ export function checkLids(draft: Draft, { isInsert }: { isInsert: boolean }): vo
   checkTemplates(draft)
   for (const method of draft.methods.values())
     for (const action of method.actions)
-      checkAction(action, draft, method.owners.map((owner) => draft.threads.get(owner)!))
+      checkAction(
+        action,
+        draft,
+        method.owners.map((owner) => draft.threads.get(owner)!),
+      )
   for (const thread of draft.threads.values()) {
     for (const step of allSteps(thread.steps)) if (step.kind === 'action') checkAction(step.action, draft, [thread])
     if (!isInsert && lidOf(draft.document, thread.labware) !== undefined) new LidWalk(draft, thread).follow()
@@ -66,7 +70,10 @@ function checkAction(plan: ActionPlan, { document, topology, where }: Draft, own
   if (kind !== 'lid') throw wrong(`${at}.${word}`, `${name} is a ${kind}; its kind must be lid`)
   const other = owners.find(({ labware }) => labware !== on)
   if (other)
-    throw wrong(`${at}.${word}`, `${name} is on ${on}, and thread ${other.name} carries ${other.labware}; a thread moves the lid of its own plate`)
+    throw wrong(
+      `${at}.${word}`,
+      `${name} is on ${on}, and thread ${other.name} carries ${other.labware}; a thread moves the lid of its own plate`,
+    )
   if (plan.kind !== 'remove_lid') return
   for (const position of plan.positions) {
     const why = whyNotThere(position, topology)
@@ -168,16 +175,23 @@ class LidWalk {
     const { labware } = this.#thread
     const lid = lidOf(this.#draft.document, labware)!
     const remedy = wanted === 'off' ? `{"remove_lid": "${lid}", "to": "…"}` : `{"put_lid": "${lid}"}`
-    throw wrong(at, `${plan.name} at ${device} wants the lid of ${labware} ${wanted}, and it is ${[...lids][0]} there; write ${remedy} before it`)
+    throw wrong(
+      at,
+      `${plan.name} at ${device} wants the lid of ${labware} ${wanted}, and it is ${[...lids][0]} there; write ${remedy} before it`,
+    )
   }
 
   #moveLid(plan: ActionPlan & { kind: 'remove_lid' | 'put_lid' }, { lids, at: places, pads }: Known, at: string): Known {
     const { kind } = plan
     const lid = lidOf(this.#draft.document, this.#thread.labware)!
     const wanted = kind === 'remove_lid' ? 'on' : 'off'
-    if (!lids.has(wanted)) throw wrong(at, `${lid} is ${wanted === 'on' ? 'off already' : 'on already'} on each way to here; leave this out`)
+    if (!lids.has(wanted))
+      throw wrong(at, `${lid} is ${wanted === 'on' ? 'off already' : 'on already'} on each way to here; leave this out`)
     if (this.#before?.action && 'max_wait_after' in this.#before.action && this.#before.action.max_wait_after !== undefined)
-      throw wrong(at, `${this.#before.name} has max_wait_after, and no time is kept for the move of a lid in a window; move the lid before it`)
+      throw wrong(
+        at,
+        `${this.#before.name} has max_wait_after, and no time is kept for the move of a lid in a window; move the lid before it`,
+      )
     const targets = kind === 'remove_lid' ? plan.positions : [...pads]
     for (const place of places) for (const pad of targets) this.#mustBeNear(place, pad, lid, at)
     if (kind === 'put_lid') return { lids: new Set(['on']), at: places, pads: new Set() }

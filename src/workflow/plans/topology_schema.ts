@@ -33,7 +33,8 @@ const Transporter = v.strictObject({
 const DeclaredDevice = v.strictObject({
   sites: described(v.optional(Count, 1), 'How many labware it holds'),
   operations: described(
-    v.optional(v.record(
+    v.optional(
+      v.record(
         Id,
         v.strictObject({
           seconds: v.optional(Seconds),

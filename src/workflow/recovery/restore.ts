@@ -98,12 +98,12 @@ function putAt(thread: Mover, position: string): void {
   const { held_by } = labware
   if (held_by !== null) scheduler.take(held_by, thread_id, () => {})
   // A lid comes back to its plate, whose position needs no reservation.
-  const isPlate = placing !== null && scheduler.graph.positions.has(placing) && scheduler.lids.mayStandOn(labware.labware_id, scheduler.position(placing).labware_id)
-  const isKept =
-    held_by !== null &&
+  const isPlate =
     placing !== null &&
     scheduler.graph.positions.has(placing) &&
-    (isPlate || scheduler.holds.keep(thread_id, placing))
+    scheduler.lids.mayStandOn(labware.labware_id, scheduler.position(placing).labware_id)
+  const isKept =
+    held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && (isPlate || scheduler.holds.keep(thread_id, placing))
   if (!isKept) thread.set({ placing: null })
 }
 

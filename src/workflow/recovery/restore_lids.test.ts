@@ -8,7 +8,12 @@ import type { Execution } from '../runs/execution.ts'
 import { lidCarrierOf } from '../threads/lid_carrier.ts'
 
 const topology = oneArm({
-  ...{ pads: ['pad_1', 'pad_2', 'pad_3'], parking: ['park_1', 'park_2'], storages: ['store'], nests: { read_in: 'reader', mix_in: 'mixer' } },
+  ...{
+    pads: ['pad_1', 'pad_2', 'pad_3'],
+    parking: ['park_1', 'park_2'],
+    storages: ['store'],
+    nests: { read_in: 'reader', mix_in: 'mixer' },
+  },
   operations: { reader: { read: 40 }, mixer: { mix: 30 } },
 })
 
@@ -106,6 +111,10 @@ test('after a power cut in any motion in LIVE, a person says where the plate or 
       ({ name, labware_id }) => `${name} ${execution.environment.scheduler.whereIs(labware_id)}`,
     )
     const expected = ['lid pad_1', 'plate pad_1']
-    return [...before, ...(execution.phase.current === 'completed' ? [] : [execution.phase.current]), ...(left.sort().join() === expected.join() ? [] : left)]
+    return [
+      ...before,
+      ...(execution.phase.current === 'completed' ? [] : [execution.phase.current]),
+      ...(left.sort().join() === expected.join() ? [] : left),
+    ]
   }
 })

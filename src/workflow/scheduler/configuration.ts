@@ -72,8 +72,7 @@ export class Configurations {
       if (lid) key += `~${this.#numberOf(lid)}`
       journeys.push({ claimant, ticket, here, isStop, lid })
     }
-    for (const zone of this.#occupancy.zonesOn(island))
-      if (zone.placement && isUnmoved(zone.placement)) key += `!${this.#numberOf(zone)}`
+    for (const zone of this.#occupancy.zonesOn(island)) if (zone.placement && isUnmoved(zone.placement)) key += `!${this.#numberOf(zone)}`
     return { key, configuration: () => this.#write(journeys, isHere) }
   }
 

@@ -108,7 +108,12 @@ export class DeadlockAvoidance {
     const island = this.#occupancy.graph.islandOf(positionOf(resource))
     if (!staysThere && this.#leavesRoom(resource, island)) return nobody
     // The labware can go all the way while the others stand still, and is gone then.
-    if (ahead > 0 && !request.stays && !ticket.movesLid && ticket.later.every((resources) => resources.some((next) => !next.isClosedTo(claimant, inputs))))
+    if (
+      ahead > 0 &&
+      !request.stays &&
+      !ticket.movesLid &&
+      ticket.later.every((resources) => resources.some((next) => !next.isClosedTo(claimant, inputs)))
+    )
       return nobody
     const verdict = this.#verdict(island, { ticket, resource, isStop: true })
     if (verdict === 'safe') return nobody

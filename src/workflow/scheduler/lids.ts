@@ -56,6 +56,13 @@ export class Lids {
     return owner !== undefined && owner !== null
   }
 
+  /** Puts labware that is a lid. Returns false for other labware. */
+  wasPut(labware_id: string, position: string, owner: Claimant): boolean {
+    const isLid = this.isLid(labware_id)
+    if (isLid) this.put(labware_id, position, owner)
+    return isLid
+  }
+
   /** Puts a lid on its plate, or at another position. Throws `exists` if other labware stands or will stand there. */
   put(lid_id: string, position: string, owner: Claimant): void {
     const zone = this.#occupancy.zone(position)
@@ -89,7 +96,8 @@ export class Lids {
 
   /** Returns the position of the lid of a thread, or the one that is kept for it. */
   padOf(thread_id: string): string | undefined {
-    return this.#occupancy.claimants.get(thread_id)?.lidZone?.positions[0]!.name
+    const [position] = this.#occupancy.claimants.get(thread_id)?.lidZone?.positions ?? []
+    return position?.name
   }
 
   /** Gives up the position that is kept for the lid of a thread, because the lid does not come. */

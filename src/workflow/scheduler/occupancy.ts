@@ -159,6 +159,16 @@ export class Occupancy {
     }
   }
 
+  /** Adds labware, or moves it and changes its thread. */
+  put(labware_id: string, position: string, claimant: Claimant | null): void {
+    const placement = this.placements.get(labware_id)
+    if (!placement) this.add(labware_id, position, claimant)
+    else {
+      this.assign(placement, claimant)
+      this.move(placement, position)
+    }
+  }
+
   add(labware_id: string, position: string, claimant: Claimant | null): Placement {
     const placement: Placement = { labware_id, claimant, zone: this.zone(position), position, routeGrant: null, lidOf: null }
     this.placements.set(labware_id, placement)

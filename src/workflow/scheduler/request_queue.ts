@@ -197,7 +197,8 @@ export class RequestQueue {
       claimant.lidZone = resource
     } else if (resource instanceof DeviceSites) this.#occupancy.hold(resource, ticket)
     else if (placement?.zone !== resource) this.#occupancy.reserve(resource, claimant)
-    if (!isFetched && !request.forLid) claimant.goal = placement && (placement.zone === resource || placement.zone.device === resource) ? null : resource
+    if (!isFetched && !request.forLid)
+      claimant.goal = placement && (placement.zone === resource || placement.zone.device === resource) ? null : resource
     request.granted(request.candidates[index]!)
   }
 

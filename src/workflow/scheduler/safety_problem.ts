@@ -40,6 +40,26 @@ export type Configuration = {
   readonly travellers: readonly Traveller[]
 }
 
+/** Returns what happens at a stop. */
+export function kindAt({ moves }: Traveller, stop: number): StopKind {
+  return moves?.[stop] ?? 'go'
+}
+
+/** Whether the lid of the traveller is moved at the stop `next` or later. */
+export function movesLid({ moves = [] }: Traveller, next: number): boolean {
+  return moves.some((kind, stop) => stop >= next && kind !== 'go')
+}
+
+/** Whether the lid of the traveller may be put at the place at the stop `next` or later. */
+export function mayNeedForLid({ stops, moves = [] }: Traveller, next: number, place: number): boolean {
+  return moves.some((kind, stop) => stop >= next && kind === 'off' && stops[stop]!.includes(place))
+}
+
+/** Whether the lid is on the labware when it has passed all its stops. */
+export function endsClosed({ moves = [] }: Traveller): boolean {
+  return (moves.findLast((kind) => kind !== 'go') ?? 'on') === 'on'
+}
+
 /** Returns for each place the first one that is like it: of its kind, a stop of the same travellers, and equally blocked and passed. */
 export function alikes({ kinds, ways, conflicts, blocked, parking, travellers }: Configuration): number[] {
   const signs = kinds.map((kind, place) => [kind, conflicts[place]!.length > 0 ? place : -1])

@@ -2,7 +2,7 @@
 // numbers only, so that a configuration can be sent to a worker. Places that are alike, such as the slots of a storage, are one place with room for
 // several labware: a search costs no more for a thousand slots than for one.
 
-import { alikes, type Configuration, merged, type StopKind, type Traveller } from './safety_problem.ts'
+import { alikes, type Configuration, endsClosed, kindAt, mayNeedForLid, merged, movesLid, type Traveller } from './safety_problem.ts'
 
 /** `unknown`: the bound was reached first. */
 export type Verdict = 'safe' | 'unsafe' | 'unknown'
@@ -172,7 +172,7 @@ class Search {
       for (const i of stuck) {
         const { stops, canPark, home } = travellers[i]!
         const hasWay =
-          this.#kindOf(i, this.#next[i]!) === 'on' ||
+          kindAt(this.#travellers[i]!, this.#next[i]!) === 'on' ||
           (stops[this.#next[i]!] ?? []).some((place) => !isShut(i, place)) ||
           (canPark && (this.#configuration.parking.some((place) => !isShut(i, place)) || (home >= 0 && !isShut(i, home))))
         if (!hasWay) continue
@@ -207,40 +207,25 @@ class Search {
     if (this.#hasFinished(i)) return !stays && at !== gone && this.#moves({ i, place: gone, next, lid })
     if (this.#travellers[i]!.isIdle) return false
     // A lid that is put back leaves only more room, and nothing else may come first. Labware without a further stop can be parked no more.
-    if (this.#kindOf(i, next) === 'on' && next + 1 < stops.length) return this.#moves({ i, place: at, next: next + 1, lid: gone })
+    if (kindAt(this.#travellers[i]!, next) === 'on' && next + 1 < stops.length)
+      return this.#moves({ i, place: at, next: next + 1, lid: gone })
     const end = this.#endOf(i)
-    if (end !== undefined) return this.#moves({ i, place: stays ? end : gone, next: stops.length, lid: this.#movesLid(i) ? gone : lid })
-    if (!this.#isOpen || this.#kindOf(i, next) !== 'go') return false
+    if (end !== undefined)
+      return this.#moves({
+        i,
+        place: stays ? end : gone,
+        next: stops.length,
+        lid: movesLid(this.#travellers[i]!, this.#next[i]!) ? gone : lid,
+      })
+    if (!this.#isOpen || kindAt(this.#travellers[i]!, next) !== 'go') return false
     const place = this.#isShared(i, stops[next]!)
       ? undefined
       : stops[next]!.find((place) => this.#isFree(i, place) && !this.#isWanted(i, place))
     // Its own lid may need the place later.
-    const isForLid = place !== undefined && this.#lidMayNeed(i, place)
+    const isForLid = place !== undefined && mayNeedForLid(this.#travellers[i]!, this.#next[i]!, place)
     if (place !== undefined && !isForLid) return this.#moves({ i, place, next: next + 1, lid })
     const goesHome = home >= 0 && at !== home && this.#travellers[i]!.canPark && this.#isFree(i, home) && !this.#isWanted(i, home)
-    return goesHome && !this.#lidMayNeed(i, home) ? this.#moves({ i, place: home, next, lid }) : false
-  }
-
-  #kindOf(i: number, stop: number): StopKind {
-    return this.#travellers[i]!.moves?.[stop] ?? 'go'
-  }
-
-  /** Whether the lid of the traveller is moved at a later stop. */
-  #movesLid(i: number): boolean {
-    const { moves = [] } = this.#travellers[i]!
-    for (let stop = this.#next[i]!; stop < moves.length; stop++) if (moves[stop] !== 'go') return true
-    return false
-  }
-
-  #lidMayNeed(i: number, place: number): boolean {
-    const { stops, moves = [] } = this.#travellers[i]!
-    for (let stop = this.#next[i]!; stop < moves.length; stop++) if (moves[stop] === 'off' && stops[stop]!.includes(place)) return true
-    return false
-  }
-
-  /** Whether the lid is on the labware when it has passed all its stops, if that can be told. */
-  #endsClosed(i: number): boolean {
-    return (this.#travellers[i]!.moves?.findLast((kind) => kind !== 'go') ?? 'on') === 'on'
+    return goesHome && !mayNeedForLid(this.#travellers[i]!, this.#next[i]!, home) ? this.#moves({ i, place: home, next, lid }) : false
   }
 
   /** Returns the place at which the traveller ends if it passes through all its stops while the others stand still; undefined if it cannot. */
@@ -249,11 +234,11 @@ class Search {
     const { moves } = this.#travellers[i]!
     const last = moves ? moves.lastIndexOf('go') : stops.length - 1
     if (stays && last >= 0 && this.#isShared(i, stops[last]!)) return undefined
-    if (this.#movesLid(i) && !this.#endsClosed(i)) return undefined
+    if (movesLid(this.#travellers[i]!, this.#next[i]!) && !endsClosed(this.#travellers[i]!)) return undefined
     let from: readonly number[] = this.#placesOf(i)
     for (let stop = this.#next[i]!; stop < stops.length; stop++) {
       const isLast = stop === last
-      const kind = this.#kindOf(i, stop)
+      const kind = kindAt(this.#travellers[i]!, stop)
       if (kind === 'on') continue
       if (kind === 'off') {
         if (!this.#hasPadFor(i, stop)) return undefined
@@ -273,7 +258,9 @@ class Search {
   #hasPadFor(i: number, stop: number): boolean {
     const { stops, home, moves = [] } = this.#travellers[i]!
     const isGone = (place: number) => stops.some((other, at) => at >= this.#next[i]! && moves[at] === 'go' && other.includes(place))
-    return stops[stop]!.some((place) => this.#taken[place]! < this.#room[place]! && !isGone(place) && this.#isPassed[place] === 0 && place !== home)
+    return stops[stop]!.some(
+      (place) => this.#taken[place]! < this.#room[place]! && !isGone(place) && this.#isPassed[place] === 0 && place !== home,
+    )
   }
 
   /** Whether another traveller has a use for the place. */
@@ -310,9 +297,9 @@ class Search {
     for (const i of this.#inOrder()) {
       const next = this.#next[i]!
       const places = this.#travellers[i]!.stops[next]!
-      if (this.#kindOf(i, next) === 'off') {
+      if (kindAt(this.#travellers[i]!, next) === 'off') {
         for (const lid of places) if (this.#taken[lid]! < this.#room[lid]!) yield { i, place: this.#at[i]!, next: next + 1, lid }
-      } else if (this.#kindOf(i, next) === 'on') yield { i, place: this.#at[i]!, next: next + 1, lid: gone }
+      } else if (kindAt(this.#travellers[i]!, next) === 'on') yield { i, place: this.#at[i]!, next: next + 1, lid: gone }
       else yield* this.#movesTo(i, places, next + 1)
     }
     // Out of the way goes only labware that stands where another may want to go: until then such a move can wait.

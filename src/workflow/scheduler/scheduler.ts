@@ -22,8 +22,8 @@ import { Signal } from './signal.ts'
 import { TransporterQueue } from './transporter_queue.ts'
 
 /**
- * The scheduler is deterministic: the same calls give the same grants. The higher priority goes first, then the older request, then the order of the
- * topology. Callbacks may call the scheduler again; a request made inside a callback is granted only after the callback has returned.
+ * The same calls give the same grants: the higher priority goes first, then the older request, then the order of the topology.
+ * Callbacks may call the scheduler again; a request made inside a callback is granted only after the callback has returned.
  */
 export class Scheduler {
   readonly graph: Graph
@@ -105,14 +105,9 @@ export class Scheduler {
   /** Puts labware at a position, for example after it was carried by hand. Throws `exists` if other labware stands or will stand there. */
   put(labware_id: string, position: string, thread_id: string | null): void {
     const claimant = thread_id === null ? null : this.#occupancy.claimant(thread_id)
-    if (this.lids.isLid(labware_id) && claimant) return this.lids.put(labware_id, position, claimant)
+    if (claimant && this.lids.wasPut(labware_id, position, claimant)) return
     this.#occupancy.mustBeFree(position, claimant, labware_id)
-    const placement = this.#occupancy.placements.get(labware_id)
-    if (!placement) this.#occupancy.add(labware_id, position, claimant)
-    else {
-      this.#occupancy.assign(placement, claimant)
-      this.#occupancy.move(placement, position)
-    }
+    this.#occupancy.put(labware_id, position, claimant)
     this.#rearranged(labware_id)
   }
 

@@ -58,8 +58,7 @@ export class LidCarrier implements Carrier {
     this.thread.setIn('lid', this.#lid as LidState, { seat, move, placing, picking, asked } as Partial<LidState>)
     if (!('seat' in members)) return
     const { scheduler } = this.environment
-    const { labware_id } = this.labware
-    const is_on = scheduler.lids.isOn(labware_id) && scheduler.whose(labware_id) === this.thread_id
+    const is_on = scheduler.lids.isOn(this.labware.labware_id)
     if (is_on === this.isOn) return
     this.thread.setIn('lid', this.#lid as LidState, { is_on })
     this.setLabware({ on: is_on ? this.thread.labware.labware_id : undefined })
@@ -71,7 +70,11 @@ export class LidCarrier implements Carrier {
 
   setLabware(members: Partial<Labware>): void {
     const isHeldAnew = members.held_by !== undefined && members.held_by !== this.labware.held_by
-    this.thread.setIn('lid', this.labware, isHeldAnew && this.labware.taken_by !== undefined ? { taken_by: undefined, ...members } : members)
+    this.thread.setIn(
+      'lid',
+      this.labware,
+      isHeldAnew && this.labware.taken_by !== undefined ? { taken_by: undefined, ...members } : members,
+    )
   }
 
   /** The attempt at moving the lid that is under way. */

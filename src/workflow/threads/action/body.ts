@@ -22,8 +22,8 @@ import { contextOf } from './body_context.ts'
 import { categoryOf, causing } from './causes.ts'
 import { DeviceCall } from './device_call.ts'
 import { attachFile } from './device_files.ts'
-import { type LidPlan, lidsMustBeRight, moveLid } from './lid_action.ts'
 import type { LateVerdict } from './late_calls.ts'
+import { type LidPlan, lidsMustBeRight, moveLid } from './lid_action.ts'
 
 export class BodyRun {
   readonly #thread: LabwareThread

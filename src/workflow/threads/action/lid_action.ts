@@ -80,7 +80,10 @@ function hopOf(lid: LidCarrier, { kind }: LidPlan): Hop {
   const from = scheduler.whereIs(labware.labware_id)
   const to = kind === 'put_lid' ? plate : scheduler.lids.padOf(thread.thread_id)
   if (from === undefined || to === undefined) {
-    const what = to === undefined && kind === 'remove_lid' ? `no position is kept for ${labware.name}` : `nobody knows where ${labware.name} and its plate are`
+    const what =
+      to === undefined && kind === 'remove_lid'
+        ? `no position is kept for ${labware.name}`
+        : `nobody knows where ${labware.name} and its plate are`
     throw new LabError('conflict', `${what}; decide RETRY`)
   }
   const near = scheduler.graph.transportersBetween(from, to)
@@ -112,7 +115,10 @@ export function lidsMustBeRight(thread: LabwareThread, { plan, device, arrived }
     const lid = carrier && lidCarrierOf(carrier)
     if (!lid || lid.isOn === (wanted === 'on')) continue
     const place = lid.isOn ? 'on' : `off, at ${lid.environment.scheduler.whereIs(lid.labware.labware_id)}`
-    const remedy = wanted === 'off' ? `take it off by hand, and say where it is (PUT /api/labware/${lid.labware.labware_id}/location)` : 'put it on by hand, and say so'
+    const remedy =
+      wanted === 'off'
+        ? `take it off by hand, and say where it is (PUT /api/labware/${lid.labware.labware_id}/location)`
+        : 'put it on by hand, and say so'
     throw new LabError(
       'conflict',
       `${plan.name} at ${device} wants the lid of ${carrier!.labware.name} ${wanted}, and it is ${place}; ${remedy}, then decide RETRY; or decide ABORT_ACTION to leave this action out`,

@@ -4,9 +4,9 @@ import { LabError } from '../../../errors.ts'
 import { didYouMeanAmong } from '../../../kit/did_you_mean.ts'
 import type { Labware } from '../../state/labware.ts'
 import { mayBe } from '../../state/move.ts'
+import type { Mover } from '../lid_carrier.ts'
 import type { RunEnvironment } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
-import type { Mover } from '../lid_carrier.ts'
 
 /** Labware, and the thread that moves it if there is one. */
 type Piece = { labware: Labware; environment: RunEnvironment; thread: Mover | null }

@@ -2,7 +2,6 @@
 
 import type { Person } from '../../../devices/device.ts'
 import { isHarmless } from '../../../devices/failure.ts'
-import type { CarriedLabware } from '../../../devices/way.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
@@ -11,11 +10,12 @@ import { placeOf, storedIn } from '../../state/labware.ts'
 import { isUncertain, type MoveState, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
 import { categoryOf } from '../action/causes.ts'
 import { enterSpace, reachIn, take } from '../clearance.ts'
+import { LidCarrier, type Mover } from '../lid_carrier.ts'
 import { getReady, openUp } from '../preparation.ts'
-import { LidCarrier, lidCarrierOf, type Mover } from '../lid_carrier.ts'
 import { Interrupt } from '../recovery.ts'
 import { type RunEnvironment, secondsAt } from '../run_environment.ts'
 import { endUncertainty } from './by_hand.ts'
+import { carriedBy, mustReach } from './carried_labware.ts'
 import { mustBeClear, mustBeEmpty, WayLost } from './free_way.ts'
 import { decideIdentity, identifyHeld, Unidentified } from './identify.ts'
 import { MotionSync } from './motion_sync.ts'
@@ -281,8 +281,7 @@ async function carry(thread: Mover, move: MoveRun, isThere: () => boolean): Prom
       move.status.become('PREPARING_TO_MOVE')
       await getReady(environment, transporter, preparing)
       // Checked before the pick: an arm must not hold labware that it cannot put down.
-      equipment.mustReach?.(transporter, [from, to])
-      if (thread instanceof LidCarrier) equipment.mustGripLids?.(transporter, [from, to])
+      mustReach(thread, move.hop)
       for (const position of [from, to]) await open(position)
       mustBeClear(thread, to)
       takeBack = beginsToPick(thread, move, holder)
@@ -359,22 +358,6 @@ function byMachine(thread: Mover, { hop: { from, to, transporter }, operations }
     })
   }
   return { isDone: false, pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
-}
-
-/** Returns the labware of the thread as a transporter has to know it at a position. How to grip it stands in the workflow. */
-export function carriedBy(mover: Mover, position?: string): CarriedLabware {
-  const { labware, plan, execution } = mover
-  const { name, type, barcode } = labware
-  const { labware: templates } = execution.workflow.document
-  const { grip, grip_offset_mm = 0, pad_offset_mm = 0 } = templates[plan.labware] ?? {}
-  const carried = { name, type, barcode, ...(grip && { grip }) }
-  if (mover instanceof LidCarrier) {
-    const isAtPlate = mover.environment.scheduler.whereIs(mover.thread.labware.labware_id) === position
-    return { ...carried, lift_mm: isAtPlate ? grip_offset_mm : pad_offset_mm }
-  }
-  const lid = lidCarrierOf(mover)
-  const height = lid?.isOn ? templates[lid.labware.template]?.lid_height_mm : undefined
-  return height === undefined ? carried : { ...carried, lid_height_mm: height }
 }
 
 /** Leases the transporter and the devices that it reaches into to the run. The returned function ends the leases. Throws `locked`. */

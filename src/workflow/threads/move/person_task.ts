@@ -8,8 +8,8 @@ import type { Hop } from '../../plans/graph.ts'
 import { scannerOf } from '../../plans/scanners.ts'
 import type { Use } from '../../scheduler/shared_space.ts'
 import type { MoveState } from '../../state/move.ts'
-import { timer } from '../run_environment.ts'
 import type { Mover } from '../lid_carrier.ts'
+import { timer } from '../run_environment.ts'
 import { putByHand, putElsewhere } from './by_hand.ts'
 import type { ShownTask, TaskAnswer } from './carry_task.ts'
 import type { MoveRun } from './move.ts'
@@ -143,7 +143,10 @@ export class PersonTask {
   #instruction(isTaken: boolean): string {
     const { name, barcode } = this.#thread.labware
     const { from, to } = this.#move.hop
-    const lid = this.#thread.labware.kind === 'lid' && this.#thread.labware.held_by === null && from !== to ? wordsOfLid(this.#thread, this.#move.hop) : null
+    const lid =
+      this.#thread.labware.kind === 'lid' && this.#thread.labware.held_by === null && from !== to
+        ? wordsOfLid(this.#thread, this.#move.hop)
+        : null
     if (lid !== null && !isTaken && !this.#move.state.has_failed_pick) return lid
     const what = barcode === null ? name : `${name} (barcode ${barcode})`
     if (isTaken) return `Put ${what} down at ${to}`
