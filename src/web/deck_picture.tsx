@@ -31,9 +31,8 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
   const arms = topology.transporters.map((one) => armOf(one, topology, { device, labware, thread, step }))
   const reaching = arms.filter(isSomewhere)
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
-  const single = singleFrames(topology, layout)
+  const [single, closed] = [singleFrames(topology, layout), closedPlates(labware)]
   const standing = standingOn(topology, holders).map(([its, name]) => ({ its, at: middleOf(layout.places.get(name)!) }))
-  const closed = closedPlates(labware)
   const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: handOf(arm, layout) }))
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset
@@ -85,8 +84,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
           label={labelOf(its)}
           thread={labware[its.labware_id]?.thread_name ?? null}
           words={`${labwareWords(its)}, ${labware[its.labware_id]?.place ?? ''}`}
-          isClosed={closed.has(its.labware_id)}
-          kind={its.kind}
+          kind={closed.has(its.labware_id) ? 'closed plate' : its.kind}
           {...at}
           {...layout.plate}
           font={layout.font}
@@ -260,8 +258,7 @@ type PlateProps = {
   label: string
   thread: string | null
   words: string
-  /** Whether a lid is on it. */
-  isClosed: boolean
+  /** A plate whose lid is on is a `closed plate`. */
   kind: string
   x: number
   y: number
@@ -274,9 +271,10 @@ type PlateProps = {
 }
 
 /** Labware, seen from above, with the corner of A1 cut. */
-const Plate = kept(({ id, label, thread, words, kind, isClosed, x, y, width, height, font, pace, isChosen, onChoose }: PlateProps) => {
+const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font, pace, isChosen, onChoose }: PlateProps) => {
   const [w, h] = [width - 10, height - 12]
   const colour = thread === null ? 'var(--soft)' : threadColour(thread)
+  const isClosed = kind === 'closed plate'
   const closed = isClosed ? `${words}, with its lid on` : words
   const name = thread !== null && thread !== label ? `${closed}, thread ${thread}` : closed
   return (

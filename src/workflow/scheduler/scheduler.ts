@@ -22,8 +22,8 @@ import { Signal } from './signal.ts'
 import { TransporterQueue } from './transporter_queue.ts'
 
 /**
- * The same calls give the same grants: the higher priority goes first, then the older request, then the order of the topology.
- * Callbacks may call the scheduler again; a request made inside a callback is granted only after the callback has returned.
+ * The scheduler is deterministic: the same calls give the same grants. The higher priority goes first, then the older request, then the order of the
+ * topology. Callbacks may call the scheduler again; a request made inside a callback is granted only after the callback has returned.
  */
 export class Scheduler {
   readonly graph: Graph
