@@ -1,9 +1,13 @@
 // Whole runs of workflows whose plates have lids.
 
 import { test } from 'tap'
+import { knowsNoHeights, raised, whyNoLids } from '../devices/way.ts'
 import { oneArm, standing, stored, workflowOf } from '../testing/documents.ts'
 import { randomFrom } from '../testing/scheduler_runs.ts'
-import { begin, instantBench, liveRuntime, run, testRuntime, until } from '../testing/workflow.ts'
+import { begin, drivenBench, instantBench, liveRuntime, run, testRuntime, until } from '../testing/workflow.ts'
+import type { Bench } from './plans/bench.ts'
+import { compileLibrary, type Source } from './plans/library.ts'
+import { refusalFor } from './plans/refusal.ts'
 import type { Execution } from './runs/execution.ts'
 import { whereaboutsOf } from './whereabouts.ts'
 
@@ -72,6 +76,7 @@ function refused(actions: object[], more: { lid?: object; reader?: object; steps
   const operations = { reader: { read: 40 }, shaker: { mix: 30 } }
   const bench = oneArm({
     pads: ['pad_1', 'pad_2', 'pad_3'],
+    parking: ['park'],
     storages: ['store'],
     nests: { read_in: 'reader', shake_in: 'shaker' },
     operations,
@@ -106,6 +111,10 @@ test('what cannot be with lids is refused when the workflow is loaded, with the 
   t.match(refused([on]), /lid is on already/)
   t.match(refused([{ remove_lid: 'lid', to: 'read_in' }]), /methods.work\[0\].to: a lid cannot lie at read_in: it is the nest of reader/)
   t.match(refused([{ remove_lid: 'lid', to: 'store' }]), /a lid cannot lie at store: it is a storage/)
+  t.match(
+    refused([{ remove_lid: 'lid', to: 'park' }]),
+    /the plate itself may be parked at park; name a position that is no parking position too/,
+  )
   t.match(refused([{ remove_lid: 'lid', to: 'pad_4' }]), /there is no position pad_4/)
   t.match(refused([{ remove_lid: 'lid', to: 'pad_1' }]), /its plate may stand at that position/)
   t.match(refused([{ remove_lid: 'plate', to: 'pad_3' }]), /plate is a plate; its kind must be lid/)
@@ -261,4 +270,40 @@ test('random plates with lids and few positions all finish, with a plan and with
     if (left.length > 0) t.same(left, [], `seed ${seed} leaves something`)
   }
   t.pass()
+})
+
+test('a transporter that cannot be told how high it grips a lid is refused before the run, and a person is not', (t) => {
+  const document = lidded()
+  const made = (grip_offset_mm?: number) => {
+    Object.assign(document.labware.lid, { grip_offset_mm })
+    const bench = drivenBench(topology)
+    const sources: Source[] = [topology, document].map((input, i) => ({
+      origin: `document ${i}`,
+      form: 'typescript',
+      input: structuredClone(input),
+    }))
+    const [workflow] = [...compileLibrary(sources, bench).workflows.values()]
+    return (lids: Bench['lids']) => refusalFor(workflow!, 'LIVE', { ...bench, lids: lids! })
+  }
+  const arm = () => ({ why: undefined, needsOffset: true })
+  t.match(made()(arm), /arm would close its fingers on the plate: say in labware.lid.grip_offset_mm how much higher it grips lid/)
+  t.equal(made(6)(arm), undefined)
+  const named = () => ({ why: knowsNoHeights('arm'), needsOffset: true })
+  t.match(made(6)(named), /arm knows its positions by their names, and cannot be told to grip a lid higher/)
+  t.equal(
+    made()(() => ({ why: undefined, needsOffset: false })),
+    undefined,
+    'a person',
+  )
+  t.end()
+})
+
+test('the way to a lid is that to its position, raised; joint coordinates cannot be raised', (t) => {
+  const pose = { x: 1, y: 2, z: 100, yaw: 0, pitch: 0, roll: 0 }
+  t.match(raised({ at: 'pad_1', pose }, 6), { at: 'pad_1', pose: { ...pose, z: 106 } })
+  const bent = { at: 'bent', joints: { base: 0, shoulder: 0, elbow: 0, wrist: 0, rail: 0, gripper: 0 } }
+  t.equal(raised(bent, 6), undefined)
+  t.equal(raised(bent, 0), bent)
+  t.match(whyNoLids([bent], 'arm-1'), /arm-1 cannot grip a lid at bent, because that point is taught in joint coordinates/)
+  t.end()
 })

@@ -79,6 +79,11 @@ function checkAction(plan: ActionPlan, { document, topology, where }: Draft, own
     const why = whyNotThere(position, topology)
     if (why) throw wrong(`${at}.to`, `a lid cannot lie at ${position}: ${why}; name a position of the deck`)
   }
+  if (plan.positions.every((position) => topology.graph.positions.get(position)!.parking))
+    throw wrong(
+      `${at}.to`,
+      `the plate itself may be parked at ${plan.positions.join(', ')}; name a position that is no parking position too`,
+    )
 }
 
 function whyNotThere(position: string, { graph }: Topology): string | undefined {
