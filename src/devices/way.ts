@@ -25,8 +25,36 @@ export type Way = Spot & { via?: readonly Spot[]; access?: Approach }
 /** How labware is gripped: its width between the fingers in mm, and the force in N. */
 export type Grip = { width: number; force?: number | undefined }
 
-/** The labware that is carried, as a transporter may have to know it. Without `grip` a gripper uses its own settings. */
-export type CarriedLabware = { name: string; type: string; barcode: string | null; grip?: Grip | undefined }
+/**
+ * The labware that is carried, as a transporter may have to know it. Without `grip` a gripper uses its own settings. `lift_mm`: so much higher than a plate
+ * it is gripped at the position; the way leads there already. `lid_height_mm`: so much higher a plate is with the lid that is on it.
+ */
+export type CarriedLabware = {
+  name: string
+  type: string
+  barcode: string | null
+  grip?: Grip | undefined
+  lift_mm?: number | undefined
+  lid_height_mm?: number | undefined
+}
+
+/** Returns the way to a point that lies so much higher; undefined for a point in joint coordinates, of which nobody knows which joint lifts. */
+export function raised(way: Way, lift_mm: number): Way | undefined {
+  if (lift_mm === 0) return way
+  return 'pose' in way ? { ...way, pose: { ...way.pose, z: way.pose.z + lift_mm } } : undefined
+}
+
+/** Returns why an arm cannot grip lids at these points; undefined if it can. */
+export function whyNoLids(ways: readonly Way[], device_id: string): string | undefined {
+  const points = ways.filter((way) => raised(way, 1) === undefined).map(({ at }) => at)
+  if (points.length === 0) return undefined
+  return `${device_id} cannot grip a lid at ${points.join(', ')}, because ${points.length === 1 ? 'that point is' : 'those points are'} taught in joint coordinates; teach ${points.length === 1 ? 'it' : 'them'} as poses, or have a person move the lid`
+}
+
+/** The sentence about a transporter that gets the names of its positions, and no point that could be raised. */
+export function knowsNoHeights(device_id: string): string {
+  return `${device_id} knows its positions by their names, and cannot be told to grip a lid higher; describe its points as taught (drivers/README.md says how), or have a person move the lid`
+}
 
 /** The place where a transporter picks or places. `way` is null for a transporter that knows its positions by their names (`Device.points`). */
 export type MoveTarget = { position: string; way: Way | null; labware: CarriedLabware }

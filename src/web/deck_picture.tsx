@@ -31,7 +31,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
   const arms = topology.transporters.map((one) => armOf(one, topology, { device, labware, thread, step }))
   const reaching = arms.filter(isSomewhere)
   const holders = new Map(arms.flatMap((arm) => (arm.holds ? [[arm.holds, arm]] : [])))
-  const single = singleFrames(topology, layout)
+  const [single, closed] = [singleFrames(topology, layout), closedPlates(labware)]
   const standing = standingOn(topology, holders).map(([its, name]) => ({ its, at: middleOf(layout.places.get(name)!) }))
   const held = [...holders].map(([id, arm]) => ({ its: labware[id]!, at: handOf(arm, layout) }))
   return (
@@ -84,7 +84,7 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
           label={labelOf(its)}
           thread={labware[its.labware_id]?.thread_name ?? null}
           words={`${labwareWords(its)}, ${labware[its.labware_id]?.place ?? ''}`}
-          kind={its.kind}
+          kind={closed.has(its.labware_id) ? 'closed plate' : its.kind}
           {...at}
           {...layout.plate}
           font={layout.font}
@@ -105,6 +105,11 @@ export function DeckPicture({ topology, layout, chosen, onChoose }: PictureProps
       <ScaleBar layout={layout} />
     </svg>
   )
+}
+
+/** The ids of the plates whose lids are on. A lid in a gripper may be off its plate already. */
+function closedPlates(labware: typeof state.value.labware): ReadonlySet<string> {
+  return new Set(Object.values(labware).flatMap(({ on, held_by }) => (on !== null && held_by === null ? [on] : [])))
 }
 
 function Hatch() {
@@ -253,6 +258,7 @@ type PlateProps = {
   label: string
   thread: string | null
   words: string
+  /** A plate whose lid is on is a `closed plate`. */
   kind: string
   x: number
   y: number
@@ -268,12 +274,15 @@ type PlateProps = {
 const Plate = kept(({ id, label, thread, words, kind, x, y, width, height, font, pace, isChosen, onChoose }: PlateProps) => {
   const [w, h] = [width - 10, height - 12]
   const colour = thread === null ? 'var(--soft)' : threadColour(thread)
-  const name = thread !== null && thread !== label ? `${words}, thread ${thread}` : words
+  const isClosed = kind === 'closed plate'
+  const closed = isClosed ? `${words}, with its lid on` : words
+  const name = thread !== null && thread !== label ? `${closed}, thread ${thread}` : closed
   return (
     <Press label={name} class={`plate ${kind}`} pressed={isChosen} onPress={() => onChoose({ kind: 'labware', id })}>
       <g class="moves" style={{ transform: `translate(${x - width / 2}px, ${y - height / 2}px)`, transitionDuration: `${pace}ms` }}>
         <rect class="hit" width={width} height={height} rx="6" />
         <path class="body" d={`M12 6H${w}a5 5 0 0 1 5 5V${h + 1}a5 5 0 0 1 -5 5H10a5 5 0 0 1 -5 -5V13z`} fill={colour} />
+        {isClosed && <rect class="lid-on" x="9" y="9" width={width - 18} height={height - 18} rx="4" />}
         <text x={width / 2} y={height / 2 + font * 0.35}>
           {cut(label, w - 6, font)}
         </text>

@@ -68,5 +68,7 @@ function methodSteps(name: string, method: WorkflowMethod | undefined): LaneStep
 function actionSteps(action: Action): LaneStep[] {
   if ('do' in action) return [{ text: `${action.do.replaceAll('_', ' ')} on ${action.on}`, kind: 'work' }]
   if ('instruct' in action) return [{ text: `a person: ${action.instruct}`, kind: 'work' }]
+  if ('remove_lid' in action) return [{ text: `takes ${action.remove_lid} off`, kind: 'work' }]
+  if ('put_lid' in action) return [{ text: `puts ${action.put_lid} on`, kind: 'work' }]
   return 'wait_for' in action ? [{ text: `waits for ${action.wait_for}`, kind: 'wait' }] : []
 }

@@ -31,7 +31,7 @@ test('what the README shows can be loaded as it stands there', async (t) => {
   t.same([...unread, ...faults], [])
   t.same(
     [...topologies.keys(), ...workflows.keys()],
-    ['demo', 'bench', 'shake-and-seal', 'seal-and-wash', 'grow-until-dense', 'shake-until-warm'],
+    ['demo', 'bench', 'shake-and-seal', 'seal-and-wash', 'grow-until-dense', 'read-with-lid-off', 'shake-until-warm'],
   )
   const document = JSON.parse(JSON.stringify(sources.find(({ input }) => 'threads' in (input as object))!.input))
   document.threads.plate.steps[1].method = 'seel_it'
@@ -41,7 +41,7 @@ test('what the README shows can be loaded as it stands there', async (t) => {
 
 test('each plate of the README’s workflows goes its own way, with three groups', async (t) => {
   const { sources } = await readFolder(t.testdir(Object.fromEntries(blocksOf('json'))))
-  for (const workflow of ['seal-and-wash', 'grow-until-dense']) {
+  for (const workflow of ['seal-and-wash', 'grow-until-dense', 'read-with-lid-off']) {
     const { runtime, told } = testRuntime([], { library: compileLibrary(sources, bench) })
     const pads = ['pad_1', 'pad_2', 'shaker_2_in']
     const groups = pads.map((location, i) => ({ group_id: `g${i + 1}`, members: { plate: { location } } }))

@@ -4,7 +4,8 @@ import { parentPort } from 'node:worker_threads'
 import { giveWay } from '../kit/background_thread.ts'
 import type { Problem } from './schedule/problem.ts'
 import { defaultBudget, findSchedule } from './schedule/search.ts'
-import { type Configuration, isSafe } from './scheduler/safety_search.ts'
+import type { Configuration } from './scheduler/safety_problem.ts'
+import { isSafe } from './scheduler/safety_search.ts'
 
 /** A question of the service. */
 export type SearchQuestion = { problem: Problem } | { configuration: Configuration }

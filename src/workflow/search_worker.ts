@@ -2,7 +2,7 @@
 
 import { Worker } from 'node:worker_threads'
 import type { FindSchedule, Schedule } from './schedule/problem.ts'
-import type { Configuration } from './scheduler/safety_search.ts'
+import type { Configuration } from './scheduler/safety_problem.ts'
 import type { SearchQuestion } from './search_thread.ts'
 
 /** The most memory of the thread, in MiB; a plan for a hundred plates needs a quarter. */

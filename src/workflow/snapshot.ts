@@ -24,7 +24,7 @@ export const ShownLabware = v.strictObject({
   name: v.string(),
   template: v.string(),
   type: v.string(),
-  kind: v.picklist(['plate', 'tip_rack', 'trough']),
+  kind: v.picklist(['plate', 'tip_rack', 'trough', 'lid']),
   barcode: MaybeText,
   tips_left: v.nullable(v.number()),
 })

@@ -150,6 +150,10 @@ export class StandingLabwareStore {
     const { labware_id, name, placing } = its
     labware.set(labware_id, { ...its, state: 'ENDED', held_by: held_by ?? null })
     if (position === null) return []
+    if (its.on !== undefined) {
+      scheduler.lids.belong(labware_id, its.on)
+      return []
+    }
     // It may stand there, wherever it cannot be.
     if (placing !== undefined && scheduler.graph.positions.has(placing)) scheduler.holds.keep(labware_id, placing)
     try {

@@ -10,8 +10,9 @@ import { type Labware, placeOf, storedIn } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
 import { slotOf } from './state/slots.ts'
+import { LidCarrier, lidCarrierOf, type Mover, takeLidOff } from './threads/lid_carrier.ts'
 import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
-import { carriedBy } from './threads/move/hop.ts'
+import { carriedBy } from './threads/move/carried_labware.ts'
 import { onItsWay } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
@@ -28,6 +29,7 @@ export const Whereabouts = v.strictObject({
     'Unix s',
   ),
   held_by: described(MaybeText, 'The transporter that may have it in its gripper; its position is where it was taken up'),
+  on: described(MaybeText, 'The id of the plate on which this lid is; null for a lid that lies apart, and for other labware'),
   place: described(v.string(), 'In words: each place where it may be'),
   execution_id: described(MaybeText, 'Of the thread that moves it'),
   thread_id: described(MaybeText, 'null for what just stands there'),
@@ -41,10 +43,10 @@ export const Whereabouts = v.strictObject({
 export type Whereabouts = v.InferOutput<typeof Whereabouts>
 
 /** `thread` is the one that moves it, if there is one. */
-export type PlacedLabware = { labware: Labware; environment: RunEnvironment; thread: LabwareThread | null }
+export type PlacedLabware = { labware: Labware; environment: RunEnvironment; thread: Mover | null }
 
 export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): Whereabouts {
-  const { labware_id, name, template, type, kind, barcode, tips_left, held_by, stored_at = null } = labware
+  const { labware_id, name, template, type, kind, barcode, tips_left, held_by, stored_at = null, on = null } = labware
   const position = environment.scheduler.whereIs(labware_id) ?? null
   return {
     ...{ labware_id, name, template, type, kind, barcode, tips_left },
@@ -52,6 +54,7 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
     position,
     stored_at,
     held_by,
+    on,
     place: thread
       ? placeOf(mayBe(thread.state), position, `not there yet: it begins at ${thread.state.starts_at}`)
       : placeOf(labware, position),
@@ -78,9 +81,19 @@ export function rememberedAt(known: Known, position: string | null): Whereabouts
     held_by = null,
     last_run: left_by = null,
     stored_at = null,
+    on = null,
   } = known
   const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
-  return { ...what, run_mode: 'LIVE', position, stored_at, held_by, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
+  return {
+    ...what,
+    run_mode: 'LIVE',
+    position,
+    stored_at,
+    held_by,
+    on,
+    place: placeOf({ held_by, placing, taken_by }, position),
+    ...nobody,
+  }
 }
 
 type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined }
@@ -88,7 +101,8 @@ const nobody = { execution_id: null, thread_id: null, thread_name: null }
 
 /** All that stands somewhere, and what threads are yet to bring. */
 export function placedLabware(environments: Iterable<RunEnvironment>, threads: readonly LabwareThread[]): PlacedLabware[] {
-  const moved = threads.map((thread) => ({ labware: thread.labware, environment: thread.environment, thread }))
+  const movers = threads.flatMap((thread): Mover[] => [thread, lidCarrierOf(thread)].filter((mover) => mover !== undefined))
+  const moved = movers.map((thread) => ({ labware: thread.labware, environment: thread.environment, thread }))
   const ids = new Set(moved.map(({ labware }) => labware.labware_id))
   const standing = [...environments].flatMap((environment) =>
     [...environment.labware.values()].map((labware) => ({ labware, environment, thread: null })),
@@ -136,6 +150,12 @@ export function relocate(piece: PlacedLabware, position: string | null, now: () 
  * with `interlock` while the arm moves.
  */
 export async function askArm(thread: LabwareThread): Promise<void> {
+  await askAbout(thread)
+  const lid = lidCarrierOf(thread)
+  if (lid) await askAbout(lid)
+}
+
+async function askAbout(thread: Mover): Promise<void> {
   const { environment, execution, labware } = thread
   const { held_by: arm } = labware
   if (!thread.control.isLost || !thread.isWitnessed || arm === null) return
@@ -154,14 +174,14 @@ export async function askArm(thread: LabwareThread): Promise<void> {
 }
 
 /** Returns the slot and the transfer station between which labware was moved when the service ended; undefined for a move of an arm. */
-function transferOf({ state: { seat, placing } }: LabwareThread): { slot: string; station: string } | undefined {
+function transferOf({ state: { seat, placing } }: Mover): { slot: string; station: string } | undefined {
   if (seat === null || placing === null) return undefined
   if (slotOf(seat) !== null) return { slot: seat, station: placing }
   return slotOf(placing) === null ? undefined : { slot: placing, station: seat }
 }
 
 /** Takes a storage's word for where a plate is that it moved when the service ended. */
-async function askStorage(thread: LabwareThread, device_id: string, { slot, station }: { slot: string; station: string }): Promise<void> {
+async function askStorage(thread: Mover, device_id: string, { slot, station }: { slot: string; station: string }): Promise<void> {
   const { environment, execution, labware } = thread
   const seen = await environment.equipment.whereIsPlate?.(device_id)
   // Somebody may have said it meanwhile.
@@ -174,7 +194,7 @@ async function askStorage(thread: LabwareThread, device_id: string, { slot, stat
 }
 
 /** Throws `conflict` while something happens to its labware. */
-function mustRest(thread: LabwareThread): void {
+function mustRest(thread: Mover): void {
   const { name, environment, labware } = thread
   const why = underWay(thread)
   const task = thread.move?.state
@@ -188,12 +208,14 @@ function mustRest(thread: LabwareThread): void {
     throw new LabError('conflict', `${labware.name} is not on the bench: thread ${name} is ${thread.status.current}`)
 }
 
-function underWay(thread: LabwareThread): string | undefined {
+function underWay(thread: Mover): string | undefined {
   const { move, status, joining, action, execution } = thread
   const { pausedAt, waiting } = thread.control
   const owner = (joining && execution.find(joining.owner.thread_id)) ?? thread
   if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device.name} may still work on it`
   if (pausedAt !== null && onItsWay.has(pausedAt)) return undefined
+  const its = thread instanceof LidCarrier ? thread.thread : lidCarrierOf(thread)
+  if (its?.move) return `${its.move.hop.transporter} moves ${its.labware.name}`
   if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
   // What begins this very moment begins with it.
   if (joining && owner.status.current === 'EXECUTING_ACTION' && owner.action?.arrived.get(thread.labware.template) === thread)
@@ -206,6 +228,7 @@ function underWay(thread: LabwareThread): string | undefined {
 
 function takeOff({ labware, environment, thread }: PlacedLabware): void {
   if (thread) throw new LabError('conflict', `thread ${thread.name} still has ${labware.name}; stop it before its labware is taken away`)
+  takeLidOff({ environment }, labware.labware_id)
   environment.scheduler.remove(labware.labware_id)
   environment.labware.delete(labware.labware_id)
 }

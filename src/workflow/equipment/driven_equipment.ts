@@ -7,7 +7,7 @@ import { isQuestion, readings } from '../../devices/reading_table.ts'
 import type { Readings } from '../../devices/readings.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
-import { type CarriedLabware, obstaclesOn, type Way } from '../../devices/way.ts'
+import { type CarriedLabware, knowsNoHeights, obstaclesOn, raised, type Way, whyNoLids } from '../../devices/way.ts'
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
@@ -221,6 +221,14 @@ export class DrivenEquipment implements Equipment {
     if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))
   }
 
+  mustGripLids(transporter_id: string, positions: readonly string[]): void {
+    const { abilities, simulated } = this.#registry.find(transporter_id)
+    if (abilities.person) return
+    const ways = positions.flatMap((position) => this.#wayTo(transporter_id, position) ?? [])
+    const why = abilities.knowsPositions && !simulated ? knowsNoHeights(transporter_id) : whyNoLids(ways, transporter_id)
+    if (why !== undefined) throw new LabError('invalid', why)
+  }
+
   person(transporter_id: string): Person | undefined {
     const transporter = this.#registry.all().find(({ device_id }) => device_id === transporter_id)
     return transporter?.simulated ? undefined : transporter?.abilities.person
@@ -241,7 +249,9 @@ export class DrivenEquipment implements Equipment {
     const transfer = instrument.abilities.knows('retrieve') ? transferOf(from, to) : undefined
     // A storage takes the labware and sets it down in one operation, which is the place.
     if (transfer && (verb === 'pick' || from === to)) return
-    const way = transfer ? null : this.#wayTo(transporter_id, position)
+    const taught = transfer ? null : this.#wayTo(transporter_id, position)
+    const way = taught && raised(taught, labware.lift_mm ?? 0)
+    if (way === undefined) throw new LabError('invalid', whyNoLids([taught!], transporter_id)!)
     await this.#untilAborted(instrument, signal, (noted) => {
       const onBegun = (record: OperationRecord) => {
         noted(record)

@@ -99,6 +99,8 @@ export interface Equipment {
    * Absent without drivers.
    */
   mustReach?(transporter_id: string, positions: readonly string[]): void
+  /** Throws `invalid`, naming the points, unless the transporter can grip lids at these positions. Absent without drivers. */
+  mustGripLids?(transporter_id: string, positions: readonly string[]): void
   /** The person behind a transporter, who is asked to carry; undefined for an arm, and where nobody is asked. */
   person?(transporter_id: string): Person | undefined
   /** Asks an arm whether it holds something, as `Instrument.gripper` does; absent without drivers. */

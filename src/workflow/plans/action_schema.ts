@@ -32,6 +32,10 @@ const OnDevice = {
     'How long, once the device is held and the labware of its owner is there, the others may take to come; for ever, if not said',
   ),
   seconds: described(v.optional(Seconds), 'The time that the action takes where it is simulated without a driver'),
+  lid: described(
+    v.optional(v.picklist(['on', 'off'])),
+    'How the lids of its labware must be; default: as the topology declares for the operation, and off to seal or to peel',
+  ),
 }
 
 /** The call of one operation of a device. */
@@ -74,6 +78,20 @@ const Instruct = v.strictObject({
   ...AnyAction,
 })
 
+const RemoveLid = v.strictObject({
+  remove_lid: described(Id, 'Takes this lid off the plate of the thread'),
+  to: described(
+    v.union([Name, v.pipe(v.array(Name), v.minLength(1))], 'must be a position, or a list of positions'),
+    'Where the lid is put: a position, or the first of these that is free. It is kept for the lid until the lid is on its plate again',
+  ),
+  ...AnyAction,
+})
+
+const PutLid = v.strictObject({
+  put_lid: described(Id, 'Puts this lid on the plate of the thread'),
+  ...AnyAction,
+})
+
 /** The code of an action, which gets a `Doing`; see `author.ts`. */
 // biome-ignore lint/suspicious/noExplicitAny: the context is the runtime's, and this file knows nothing of it.
 export type Body = (ctx: any) => Promise<void>
@@ -100,12 +118,21 @@ export function whicheverHas<Option extends v.GenericSchema>(what: string, shape
   })
 }
 
-export const JsonAction = whicheverHas('an action', () => ({ do: Do, emit: Emit, wait_for: WaitAction, instruct: Instruct }))
+const lidActions = { remove_lid: RemoveLid, put_lid: PutLid }
+
+export const JsonAction = whicheverHas('an action', () => ({
+  do: Do,
+  emit: Emit,
+  wait_for: WaitAction,
+  instruct: Instruct,
+  ...lidActions,
+}))
 export const AnyKindOfAction = whicheverHas('an action', () => ({
   do: Do,
   emit: Emit,
   wait_for: WaitAction,
   instruct: Instruct,
+  ...lidActions,
   body: Code,
 }))
 
@@ -114,4 +141,6 @@ export type Code = v.InferOutput<typeof Code>
 export type Emit = v.InferOutput<typeof Emit>
 export type WaitAction = v.InferOutput<typeof WaitAction>
 export type Instruct = v.InferOutput<typeof Instruct>
-export type Action = Do | Emit | WaitAction | Instruct | Code
+export type RemoveLid = v.InferOutput<typeof RemoveLid>
+export type PutLid = v.InferOutput<typeof PutLid>
+export type Action = Do | Emit | WaitAction | Instruct | RemoveLid | PutLid | Code

@@ -94,6 +94,7 @@ type OnDevice<Labware extends string> = AnyAction & {
   max_wait_after?: number
   labware_timeout?: number
   seconds?: number
+  lid?: 'on' | 'off'
 }
 
 export type ActionInput<Labware extends string = string, Variables extends VariablesInput = VariablesInput> =
@@ -107,6 +108,8 @@ export type ActionInput<Labware extends string = string, Variables extends Varia
   | (AnyAction & EmissionInput)
   | (AnyAction & WaitInput)
   | (AnyAction & { instruct: string; timeout?: number })
+  | (AnyAction & { remove_lid: Labware; to: string | readonly string[] })
+  | (AnyAction & { put_lid: Labware })
 
 type EmissionInput = { emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }
 type WaitInput = { wait_for: string; timeout?: number; across_groups?: boolean }

@@ -3,9 +3,10 @@
 import type { OwnOperation } from '../../devices/description.ts'
 import type { Limits, Margins } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
-import { obstaclesOn, type Way } from '../../devices/way.ts'
+import { knowsNoHeights, obstaclesOn, type Way, whyNoLids } from '../../devices/way.ts'
 import { messageOf } from '../../errors.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
+import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { wayTo } from '../../teachpoints/way.ts'
 
 export type BenchDevice = {
@@ -37,12 +38,23 @@ export type Bench = {
    * reported its skills is assumed to have all. Absent if nothing is taught.
    */
   obstacles?(device_id: string, names: readonly string[]): string[]
+  /**
+   * Returns why a transporter cannot grip lids at these positions; undefined if it can. `needsOffset` says whether it needs to know how much higher than a plate it
+   * grips a lid. Absent if nothing is taught.
+   */
+  lids?(device_id: string, names: readonly string[]): { why: string | undefined; needsOffset: boolean }
 }
 
 /** Returns the present bench. Points are looked up when they are needed. */
 export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Teachpoints, 'list'>): Bench {
   return {
     devices: instruments.map(benchDevice),
+    lids: (device_id, names) =>
+      lidsAt(
+        instruments.find((one) => one.device_id === device_id),
+        names,
+        teachpoints.list(device_id),
+      ),
     hasTeachpoint: (device_id, name) => teachpoints.list(device_id).some((point) => point.name === name),
     obstacles(device_id, names) {
       const points = teachpoints.list(device_id)
@@ -61,6 +73,26 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
       return [...faults, ...(skills ? obstaclesOn(ways, device_id, skills) : [])]
     },
   }
+}
+
+/** Returns whether a transporter can grip lids at these positions. A person needs no heights, and a simulated one that knows its positions neither. */
+function lidsAt(
+  instrument: Instrument | undefined,
+  names: readonly string[],
+  points: readonly Teachpoint[],
+): ReturnType<NonNullable<Bench['lids']>> {
+  if (!instrument || instrument.abilities.person) return { why: undefined, needsOffset: false }
+  const { device_id, simulated, abilities } = instrument
+  if (abilities.knowsPositions) return { why: simulated ? undefined : knowsNoHeights(device_id), needsOffset: !simulated }
+  const ways = points.flatMap((point): Way[] => {
+    try {
+      return names.includes(point.name) ? [wayTo(point, points)] : []
+    } catch {
+      // The points that cannot be used are reported with the topology.
+      return []
+    }
+  })
+  return { why: whyNoLids(ways, device_id), needsOffset: true }
 }
 
 function benchDevice(instrument: Instrument): BenchDevice {

@@ -116,7 +116,7 @@ test('code is part of the hash, and of no JSON', async (t) => {
   says(
     t,
     () => compiled({ workflow: withBody(() => {}), form: 'json' }),
-    'the file: methods.seal_it[1] must be an action, with one of do, emit, wait_for, instruct',
+    'the file: methods.seal_it[1] must be an action, with one of do, emit, wait_for, instruct, remove_lid, put_lid',
   )
   says(
     t,

@@ -6,6 +6,7 @@ import { checked } from '../../kit/schema.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
 import { checkActions } from './check_actions.ts'
 import { checkBranches } from './check_branches.ts'
+import { checkLids } from './check_lids.ts'
 import { checkNames } from './check_names.ts'
 import { checkSharing } from './check_sharing.ts'
 import { checkValues } from './check_values.ts'
@@ -23,17 +24,33 @@ import type { Topology } from './topology.ts'
  * Throws `invalid`, naming the place: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.
  * `origin` names a text that is not a workflow at all.
  */
-export function compileWorkflow(input: unknown, topology: Topology, origin: string, form: Workflow['form']): Workflow {
-  return compileDocument(workflowDocument(input, origin, form), topology, form)
+export function compileWorkflow(
+  input: unknown,
+  topology: Topology,
+  origin: string,
+  form: Workflow['form'],
+  how: { isInsert?: boolean } = {},
+): Workflow {
+  return compileDocument(workflowDocument(input, origin, form), topology, form, how)
 }
 
-/** Compiles a document that `workflowDocument` has returned. Throws `invalid`, naming the place. */
-export function compileDocument(document: WorkflowDocument, topology: Topology, form: Workflow['form']): Workflow {
+/**
+ * Compiles a document that `workflowDocument` has returned. Throws `invalid`, naming the place. `isInsert`: its last step or action is inserted elsewhere, so
+ * that the order of the steps proves nothing.
+ */
+export function compileDocument(
+  document: WorkflowDocument,
+  topology: Topology,
+  form: Workflow['form'],
+  { isInsert = false }: { isInsert?: boolean } = {},
+): Workflow {
   const where = `workflow ${document.name}`
   if (document.topology !== topology.name)
     throw wrong(`${where}: topology`, `it is made for ${document.topology}, and this is ${topology.name}`)
   const draft: Draft = { document, topology, where, ...outline(document, topology) }
-  for (const check of [checkNames, checkDeclarations, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
+  checkNames(draft)
+  checkLids(draft, { isInsert })
+  for (const check of [checkDeclarations, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
   // A run with code is restored from its file, so a file that an earlier version accepted must stay valid: the thread is held instead.
   if (!holdsCode(draft)) checkBranches(draft)
   const { methods, threads } = draft

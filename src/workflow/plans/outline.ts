@@ -67,7 +67,14 @@ function planAction(action: Action, { path, carried, naming, topology, where }: 
     candidates: devices.map((device) => ({ device })),
     labware: labware ?? (devices.length > 0 ? [carried] : []),
     seconds: 'seconds' in action ? action.seconds : undefined,
+    ...('remove_lid' in action && { positions: lidPlaces(action.to, topology, `${where}: ${path}.to`) }),
   } as ActionPlan
+}
+
+function lidPlaces(to: string | readonly string[], topology: Topology, where: string): readonly string[] {
+  const places = typeof to === 'string' ? [to] : to
+  mustBeOnce(places, where)
+  return places.flatMap((place) => positionsAt(place, topology, where))
 }
 
 function devicesOf(on: string, { devices, pools }: Topology, where: string): readonly string[] {

@@ -1,6 +1,6 @@
 // A compiled workflow with all names resolved, as a run executes it.
 
-import type { Action, Code, Do, Emission, Emit, Instruct, WaitAction } from './action_schema.ts'
+import type { Action, Code, Do, Emission, Emit, Instruct, PutLid, RemoveLid, WaitAction } from './action_schema.ts'
 import type { Condition } from './conditions.ts'
 import type { Emitting, ThreadTemplate, WorkflowDocument } from './documents.ts'
 import type { Topology } from './topology.ts'
@@ -96,6 +96,9 @@ export type ActionPlan = {
   | { kind: 'emit'; action: Emit }
   | { kind: 'wait_for'; action: WaitAction }
   | { kind: 'instruct'; action: Instruct }
+  /** `positions`: where the lid may be put. */
+  | { kind: 'remove_lid'; action: RemoveLid; positions: readonly string[] }
+  | { kind: 'put_lid'; action: PutLid }
   | { kind: 'code'; action: Code }
 )
 
@@ -152,7 +155,14 @@ export function kindOf(action: Action): ActionKind {
   if ('do' in action) return 'do'
   if ('emit' in action) return 'emit'
   if ('wait_for' in action) return 'wait_for'
+  if ('remove_lid' in action) return 'remove_lid'
+  if ('put_lid' in action) return 'put_lid'
   return 'instruct' in action ? 'instruct' : 'code'
+}
+
+/** Returns the name of the lid that closes labware of this template; undefined for labware without a lid. */
+export function lidOf({ labware }: Pick<WorkflowDocument, 'labware'>, plate: string): string | undefined {
+  return Object.keys(labware).find((name) => labware[name]!.kind === 'lid' && labware[name]!.on === plate)
 }
 
 /** Returns the unique name in a thread of a step, or of an action in it. */

@@ -16,6 +16,7 @@ export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): str
     ...shuttles(topology, bench),
     ...untaught(topology, bench),
     ...unusablePoints(topology, bench),
+    ...unliftable(workflow, bench),
   ]
   const reasons = mode === 'LIVE' ? [...ofBoth, ...unfit(workflow, bench)] : ofBoth
   if (reasons.length === 0) return undefined
@@ -71,6 +72,27 @@ export function untaught(topology: Topology, bench: Bench): string[] {
 /** Returns why the transporters of a topology cannot use points that they were taught, in sentences with the points. */
 export function unusablePoints(topology: Topology, bench: Bench): string[] {
   return reachesOf(topology, bench).flatMap(([id, names]) => bench.obstacles?.(id, names) ?? [])
+}
+
+/** Lists the lids that no transporter can move: none is told how high it grips the lid, or none can grip it there. */
+function unliftable(workflow: Workflow, bench: Bench): string[] {
+  const { document, topology } = workflow
+  const reasons = [...actionsOf(workflow)].flatMap((action): string[] => {
+    if (action.kind !== 'remove_lid') return []
+    const { remove_lid: lid } = action.action
+    return action.positions.flatMap((position) => {
+      const { entry } = topology.graph.positions.get(position)!
+      const near = Object.entries(topology.document.transporters).filter(([, { positions }]) => positions.includes(entry))
+      const whys = near.map(([id]) => {
+        const { why, needsOffset } = bench.lids?.(id, [position]) ?? { why: undefined, needsOffset: false }
+        const isOpen = needsOffset && document.labware[lid]?.grip_offset_mm === undefined
+        const offset = `${id} would close its fingers on the plate: say in labware.${lid}.grip_offset_mm how much higher it grips ${lid}`
+        return why ?? (isOpen ? offset : undefined)
+      })
+      return whys.every((why) => why !== undefined) ? whys.map((why) => why!) : []
+    })
+  })
+  return [...new Set(reasons)]
 }
 
 /** Returns the points that each transporter with a driver needs; none for one that knows its positions. */

@@ -33,7 +33,16 @@ const Transporter = v.strictObject({
 const DeclaredDevice = v.strictObject({
   sites: described(v.optional(Count, 1), 'How many labware it holds'),
   operations: described(
-    v.optional(v.record(Id, v.strictObject({ seconds: v.optional(Seconds) })), {}),
+    v.optional(
+      v.record(
+        Id,
+        v.strictObject({
+          seconds: v.optional(Seconds),
+          lid: described(v.optional(v.picklist(['on', 'off'])), 'How the lids of its labware must be; absent where both are right'),
+        }),
+      ),
+      {},
+    ),
     'What it can do, for a device that the configuration does not have',
   ),
 })

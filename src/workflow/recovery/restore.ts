@@ -8,6 +8,7 @@ import type { MoveState } from '../state/move.ts'
 import type { ActionState, Checkpoint, MethodState, ThreadState } from '../state/run.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from '../state/statuses.ts'
 import { reopenWindow } from '../threads/action/windows.ts'
+import { knowLid, lidCarrierOf, type Mover } from '../threads/lid_carrier.ts'
 import { MethodRun } from '../threads/method.ts'
 import { reportUncertain } from '../threads/move/hop.ts'
 import { addActionRow, addMoveRow } from '../threads/record_rows.ts'
@@ -45,14 +46,23 @@ export function restore(execution: Execution, saved: Checkpoint): void {
     // The wall clock may have been set back meanwhile.
     if (window) reopenWindow(thread, window, Math.min(window.until - now, window.allowed_s))
   }
-  const moves = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move]))
+  const cut = new Map(saved.threads.map(({ thread_id, move, lid }) => [thread_id, { move, lid: lid?.move ?? null }]))
   for (const thread of execution.threads.values()) closeInterrupted(thread)
   for (const group of saved.groups) execution.groups.restore(group)
   const open = [...execution.threads.values()].filter(({ isOver }) => !isOver)
   // Labware in a gripper is placed first.
-  for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
-    setOff(execution, thread)
-  for (const thread of open) reportUncertain(thread, moves.get(thread.thread_id) ?? null)
+  for (const thread of open.sort((a, b) => Number(isHeld(b)) - Number(isHeld(a)))) setOff(execution, thread)
+  for (const thread of open) {
+    const { move = null, lid: lidMove = null } = cut.get(thread.thread_id) ?? {}
+    reportUncertain(thread, move)
+    const lid = lidCarrierOf(thread)
+    if (lid) reportUncertain(lid, lidMove)
+  }
+}
+
+/** Whether a gripper has the labware of the thread, or the lid of that. */
+function isHeld({ labware, state }: LabwareThread): boolean {
+  return labware.held_by !== null || (state.lid?.labware.held_by ?? null) !== null
 }
 
 function addThread(execution: Execution, saved: ThreadState): void {
@@ -67,8 +77,18 @@ function addThread(execution: Execution, saved: ThreadState): void {
   if (saved.seat !== null) putBack(thread, saved.seat)
 }
 
-/** Registers labware at the position of its thread. */
+/** Registers the labware of a thread at its position, and the lid of that. */
 function putBack(thread: LabwareThread, position: string): void {
+  putAt(thread, position)
+  const lid = lidCarrierOf(thread)
+  if (!lid) return
+  const isOn = lid.isOn
+  const { seat } = lid.state
+  knowLid(thread)
+  putAt(lid, isOn || seat === null ? position : seat)
+}
+
+function putAt(thread: Mover, position: string): void {
   const { environment, labware, thread_id } = thread
   const { placing } = thread.state
   const { scheduler } = environment
@@ -77,7 +97,13 @@ function putBack(thread: LabwareThread, position: string): void {
   // No other thread may use the transporter before it has placed the labware in its gripper.
   const { held_by } = labware
   if (held_by !== null) scheduler.take(held_by, thread_id, () => {})
-  const isKept = held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && scheduler.holds.keep(thread_id, placing)
+  // A lid comes back to its plate, whose position needs no reservation.
+  const isPlate =
+    placing !== null &&
+    scheduler.graph.positions.has(placing) &&
+    scheduler.lids.mayStandOn(labware.labware_id, scheduler.position(placing).labware_id)
+  const isKept =
+    held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && (isPlate || scheduler.holds.keep(thread_id, placing))
   if (!isKept) thread.set({ placing: null })
 }
 
@@ -109,7 +135,7 @@ function hasLostDevice({ owner, state: { wanted }, actions, next }: MethodRun): 
 /** Closes the action and the move that were under way when the service ended; their outcome is unknown. */
 function closeInterrupted(thread: LabwareThread): void {
   const { execution, thread_id, name, method, state } = thread
-  const { interrupted, move, scan } = state
+  const { interrupted, scan } = state
   const alone = {
     ...execution.events.context(),
     method_id: null,
@@ -126,8 +152,11 @@ function closeInterrupted(thread: LabwareThread): void {
   // Nothing has moved, so the labware is scanned again.
   if (scan && close(thread, scan, alone)) noteAction(thread, scan, null)
   thread.set({ scan: null })
-  if (move && close(thread, { ...move, name: null }, thread.context())) noteMove(thread, move)
-  thread.move = null
+  for (const mover of [thread, lidCarrierOf(thread)]) {
+    const { move } = mover?.state ?? {}
+    if (move && close(thread, { ...move, name: null }, thread.context())) noteMove(mover!, move)
+    if (mover) mover.move = null
+  }
 }
 
 /** Publishes the end of what was interrupted. Returns false if it had ended. */
@@ -144,7 +173,7 @@ function noteAction(thread: LabwareThread, { action_id, name, device, ...times }
   addActionRow(execution, row, { owner: thread, others: [], operations: [], error: restarted })
 }
 
-function noteMove(thread: LabwareThread, { action_id, from, to, transporter, ...times }: Fixed<MoveState>): void {
+function noteMove(thread: Mover, { action_id, from, to, transporter, ...times }: Fixed<MoveState>): void {
   const nothing = { name: null, method_id: null, method_name: null, device: null }
   const row = endedRow(thread, { kind: 'move', action_id, ...nothing, from, to, transporter }, times)
   addMoveRow(thread.execution, row, thread, [])
@@ -155,7 +184,7 @@ const nowhere = { from: null, to: null, transporter: null }
 type Interrupted = Omit<TimelineRow, 'thread_id' | 'thread_name' | 'status' | 'created' | 'started' | 'ended'>
 
 /** Adds the row of what was interrupted to the timeline. */
-function endedRow({ execution, thread_id, name }: LabwareThread, row: Interrupted, { created, started = null }: Times): TimelineRow {
+function endedRow({ execution, thread_id, name }: Mover, row: Interrupted, { created, started = null }: Times): TimelineRow {
   const times = { created: created ?? started ?? execution.timeline.now(), started }
   return execution.timeline.interrupted({ ...row, thread_id, thread_name: name, status: 'ABORTED', ...times })
 }

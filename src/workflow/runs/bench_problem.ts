@@ -147,7 +147,9 @@ function scaleOf({ equipment }: PlannedBench, device_id: string): number {
 /** Labware that no thread moves: it stands in the way of others for as long as the plan goes. */
 function standing({ scheduler }: PlannedBench, places: Places): Job[] {
   return scheduler.positions().flatMap(({ position, device, labware_id }) => {
-    if (labware_id === null || scheduler.whose(labware_id) !== null || !places.has(device ?? position)) return []
+    // A lid that lies apart from its plate stands in the way as long as the plan goes.
+    const isMoved = labware_id !== null && scheduler.whose(labware_id) !== null && !scheduler.lids.isLid(labware_id)
+    if (labware_id === null || isMoved || !places.has(device ?? position)) return []
     return [obstacle(places.named(device ?? position))]
   })
 }

@@ -3,6 +3,7 @@
 import type { RecordRow } from '../../events/run_record_file.ts'
 import type { Author } from '../../kit/author.ts'
 import type { OperatorVerdict } from '../threads/action/late_calls.ts'
+import { type Mover, moverOf } from '../threads/lid_carrier.ts'
 import { labwareIn } from '../threads/record_rows.ts'
 import type { Decision } from '../threads/recovery.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
@@ -17,12 +18,12 @@ export type Decided = Author & {
 }
 
 /** Adds the row of a decision, which is about a thread if one is given. Call it in the same turn as the change. */
-export function addDecision(run: RunPorts, decided: Decided, thread?: LabwareThread): void {
+export function addDecision(run: RunPorts, decided: Decided, thread?: Mover): void {
   run.record.add(decisionRow(run.now(), decided, thread))
 }
 
 /** Makes the row of a decision, `at` in Unix time, s. */
-export function decisionRow(at: number, { by, decision, text, params = {}, ...about }: Decided, thread?: LabwareThread): RecordRow {
+export function decisionRow(at: number, { by, decision, text, params = {}, ...about }: Decided, thread?: Mover): RecordRow {
   const action = thread?.action ?? thread?.move
   const whose = thread && { thread_id: thread.thread_id, thread_name: thread.name, ...labwareIn(thread) }
   const ids = Object.entries(about).filter(([, id]) => id !== undefined)
@@ -62,7 +63,8 @@ export function lateDecisionIn(call: string, verdict: OperatorVerdict): Pick<Dec
 }
 
 /** Names what a thread is held in. `on` is the device that replaces that of its action. */
-function whatOf({ action, move, labware, name, control }: LabwareThread, on: string | undefined): string {
+function whatOf(thread: LabwareThread, on: string | undefined): string {
+  const { action, move, labware, name, control } = moverOf(thread)
   if (control.pausedAt === 'IDENTITY') return `the scan of ${labware.name}`
   if (move) return `the move of ${labware.name} from ${move.hop.from} to ${move.hop.to} with ${move.hop.transporter}`
   if (!action) return `the step of ${name}`

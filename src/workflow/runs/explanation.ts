@@ -6,7 +6,8 @@ import { someOf } from '../../kit/listed.ts'
 import { clock, inSeconds } from '../../kit/seconds.ts'
 import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
-import { uncertainty } from '../state/move.ts'
+import { isUncertain, uncertainty } from '../state/move.ts'
+import { lidCarrierOf } from '../threads/lid_carrier.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { usedBy } from './devices_of_run.ts'
@@ -232,7 +233,10 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
   },
 }
 
-function sayingWhere({ labware: { name, labware_id }, control: { pausedAt } }: LabwareThread): string {
+function sayingWhere(thread: LabwareThread): string {
+  const { pausedAt } = thread.control
+  const lid = lidCarrierOf(thread)
+  const { name, labware_id } = lid && isUncertain(lid.state) ? lid.labware : thread.labware
   return `say where ${name} is (${saying(labware_id)}); then ${pausedAt ? 'recover the thread' : 'resume the run'}`
 }
 

@@ -1,6 +1,7 @@
 // The action that an error holds, and the other devices of its pool at which it can be repeated.
 
 import { type ActionPlan, otherDevices } from '../plans/plan.ts'
+import { moverOf } from '../threads/lid_carrier.ts'
 import type { MoveRun } from '../threads/move/move.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
@@ -18,7 +19,7 @@ export function retriesBy(thread: LabwareThread): readonly string[] {
 
 /** Returns the arm that keeps people from making its move, because it may still move; undefined if there is none, or nobody could make the move. */
 export function restlessArm(thread: LabwareThread): string | undefined {
-  const { move, environment } = thread
+  const { move, environment } = moverOf(thread)
   if (takersOver(thread).length === 0) return undefined
   const arm = armOf(move!)
   return environment.space.mayMove(arm) ? arm : undefined
@@ -33,7 +34,8 @@ export function mayStillMove(arm: string): string {
 const armOf = ({ state, hop }: MoveRun) => state.instead_of ?? hop.transporter
 
 /** The people who reach what the move of the arm needs, whether the arm stands or not. */
-export function takersOver({ move, control, environment, labware }: LabwareThread): readonly string[] {
+export function takersOver(thread: LabwareThread): readonly string[] {
+  const { move, control, environment, labware } = moverOf(thread)
   const { equipment, scheduler } = environment
   if (!move || control.undecidedAt !== 'MOVE' || !equipment.person) return []
   const { from, to } = move.hop

@@ -157,11 +157,11 @@ export class Inserts {
       const method = document.methods[name]!
       const actions = [...actionsIn(method), ...added.map((step) => actionOf(step))]
       const methods = { ...document.methods, [name]: Array.isArray(method) ? actions : { ...method, actions } }
-      return compileWorkflow({ ...document, methods }, topology, 'the insert', 'typescript')
+      return compileWorkflow({ ...document, methods }, topology, 'the insert', 'typescript', { isInsert: true })
     }
     const thread = document.threads[name]!
     const threads = { ...document.threads, [name]: { ...thread, steps: [...thread.steps, ...added] } }
-    return compileWorkflow({ ...document, threads }, topology, 'the insert', 'typescript')
+    return compileWorkflow({ ...document, threads }, topology, 'the insert', 'typescript', { isInsert: true })
   }
 
   #await(named: NamedItem, insert: Insert): void {

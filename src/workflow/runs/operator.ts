@@ -66,7 +66,10 @@ export class Operator {
   }
 
   /** Shows a person the task to carry the labware of a thread. */
-  ask({ execution, thread_id }: LabwareThread, { instruction, task, step_id, answered, closed = () => {} }: AskedTask): ShownTask {
+  ask(
+    { execution, thread_id }: Pick<LabwareThread, 'execution' | 'thread_id'>,
+    { instruction, task, step_id, answered, closed = () => {} }: AskedTask,
+  ): ShownTask {
     const move = { ...task }
     const step = this.#add(execution, { instruction, thread_id, move, isConfirmed: false, step_id, closed }, answered)
     return {

@@ -3,6 +3,7 @@
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { ActionPlan } from '../plans/plan.ts'
+import { moverOf } from '../threads/lid_carrier.ts'
 import { barcodeMustBeFree } from '../threads/move/scan.ts'
 import type { Decision } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
@@ -72,7 +73,7 @@ function handOver(thread: LabwareThread, decision: Decision, { on, by, arm_is_of
     throw new LabError('conflict', `${by} cannot make the move of ${thread.labware.name}: ${who}`)
   }
   if (restless !== undefined && !arm_is_off) throw new LabError('conflict', `${by} cannot make the move yet: ${mayStillMove(restless)}`)
-  const { move } = thread
+  const { move } = moverOf(thread)
   thread.control.recover(decision)
   move!.takeover = by
   if (restless !== undefined) thread.environment.space.saidOff(restless)

@@ -3,12 +3,13 @@
 import * as v from 'valibot'
 import { LabError } from '../../errors.ts'
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
-import type { ThreadPlan, Workflow } from '../plans/plan.ts'
+import { lidOf, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import type { Entry } from '../state/entry.ts'
 import type { Labware } from '../state/labware.ts'
 import { ThreadState } from '../state/run.ts'
 import type { Acquisition } from '../state/submission_request.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
+import { knowLid } from '../threads/lid_carrier.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { LabwareThread, type RunPorts } from '../threads/thread.ts'
 import { type BarcodeRun, barcodeOf, holdersIn, readMustBeFree } from './barcodes.ts'
@@ -90,6 +91,7 @@ export class ThreadFactory {
       status: 'CREATED',
       since: this.#execution.now(),
       labware,
+      lid: this.#lidFor(plan, labware.labware_id),
       seat: environment.scheduler.whereIs(labware.labware_id) ?? null,
       frames: [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false }],
     }
@@ -138,13 +140,30 @@ export class ThreadFactory {
     return { ...there, template: name, state: 'IN_JOURNEY', last_run: this.#execution.execution_id }
   }
 
-  #takeUp({ thread_id, labware }: LabwareThread): void {
+  #takeUp(thread: LabwareThread): void {
+    const { thread_id, labware } = thread
     const { environment } = this.#execution
     environment.labware.set(labware.labware_id, labware)
+    knowLid(thread)
     environment.scheduler.assign(labware.labware_id, thread_id)
   }
 
+  /** Returns the lid that is on a plate at first: the one that is known there, or a new one. */
+  #lidFor({ labware: template }: ThreadPlan, plate_id: string): NewThreadState['lid'] {
+    const { workflow, environment, execution_id: last_run } = this.#execution
+    const name = lidOf(workflow.document, template)
+    if (name === undefined) return null
+    const there = lidOn(environment, plate_id)
+    const its = { template: name, on: plate_id, state: 'IN_JOURNEY', last_run } as const
+    const labware = there ? { ...there, ...its } : { ...this.#newLabware(name, null), ...its }
+    return { labware, is_on: true, seat: null }
+  }
+
   #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {
+    return this.#newLabware(template, barcode)
+  }
+
+  #newLabware(template: string, barcode: string | null): Labware {
     const { workflow, environment, execution_id: last_run } = this.#execution
     const { type, kind, tips = null } = workflow.document.labware[template]!
     const name = this.#numbered(template, `labware ${template}`)
@@ -195,6 +214,12 @@ export function positionOf({ start }: ThreadPlan, acquired: Acquisition | undefi
   return 'location' in acquired ? acquired.location : start.position
 }
 
+/** Returns the lid that is on a plate, as far as is known. */
+function lidOn({ labware }: Pick<RunEnvironment, 'labware'>, plate_id: string): Labware | undefined {
+  for (const one of labware.values()) if (one.on === plate_id) return one
+  return undefined
+}
+
 function whyNotThat({ barcode }: Labware, wanted: string | null): string | undefined {
   if (wanted === null || barcode === wanted) return undefined
   return barcode === null ? `whose barcode nobody has read (${wanted} is wanted)` : `whose barcode is ${barcode}, and ${wanted} is wanted`
@@ -243,6 +268,12 @@ export function mustBeFree(
     throw new LabError('conflict', `${name} is to begin at ${position}: ${there.name} from there is held by ${there.held_by}; ${remedy}`)
   }
   const isAtRest = scheduler.whose(labware_id) === null
+  const lid = isAtRest && there && lidOn({ labware }, labware_id)
+  if (lid && lidOf(document, plan.labware) === undefined)
+    throw new LabError(
+      'conflict',
+      `${name} is to begin at ${position}, where ${there.name} stands with ${lid.name} on, and the workflow knows no lid of ${plan.labware}; add {"kind": "lid", "on": "${plan.labware}"} to its labware, or take the lid off by hand, and ${offTheBench(lid.labware_id)}`,
+    )
   const isOfType = template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type
   const another = isOfType ? whyNotThat(there!, barcode) : undefined
   if (isAtRest && isOfType && !another) return

@@ -87,7 +87,7 @@ export class Advice {
   verdict(ticket: Ticket, resource: Resource, now: number): PlanVerdict | undefined {
     const { thread_id } = ticket.claimant
     const visits = this.#visits.get(thread_id)
-    if (!visits || isToCome(ticket, resource)) return undefined
+    if (!visits || ticket.request.forLid || isToCome(ticket, resource)) return undefined
     const next = nextStop(visits)
     if (staysAt(ticket, resource, next)) return { kind: 'first' }
     if (!next) return undefined
@@ -102,7 +102,7 @@ export class Advice {
   /** Notes a request that is made at `now` (ms). */
   asked(ticket: Ticket, now: number): void {
     const { thread_id } = ticket.claimant
-    if (!this.isInForce || ticket.isIdle || !ticket.claimant.placement) return
+    if (!this.isInForce || ticket.isIdle || ticket.request.forLid || !ticket.claimant.placement) return
     const visits = this.#visits.get(thread_id) ?? []
     const next = nextStop(visits)
     if (ticket.resources.some((resource) => staysAt(ticket, resource, next))) return
@@ -130,7 +130,7 @@ export class Advice {
   given(ticket: Ticket, resource: Resource): void {
     const { thread_id } = ticket.claimant
     const visits = this.#visits.get(thread_id)
-    if (isToCome(ticket, resource) || staysAt(ticket, resource, nextStop(visits ?? []))) return
+    if (ticket.request.forLid || isToCome(ticket, resource) || staysAt(ticket, resource, nextStop(visits ?? []))) return
     const place = nameOf(resource)
     this.#meanwhile?.push({ thread_id, place })
     this.#pass(thread_id, place)

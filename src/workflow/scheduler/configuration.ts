@@ -1,12 +1,22 @@
 // Makes the configuration that the safe-state check searches: the labware of an island of the deck, and the stops that each labware has left.
 
 import { resourcesOf } from './greedy_safety.ts'
-import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
+import { type Claimant, DeviceSites, type Placement, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
-import type { Configuration, Traveller } from './safety_search.ts'
+import type { Configuration, StopKind, Traveller } from './safety_problem.ts'
 
 /** A change of the state whose safety is in question: the claimant gets the resource. `isStop` says whether that is its next stop. */
 export type Change = { readonly ticket: Ticket; readonly resource: Resource; readonly isStop: boolean }
+
+/** Whether the resource is for the lid, and not a parking position for the labware. */
+function isForLid({ ticket, isStop }: Change): boolean {
+  return isStop && ticket.request.forLid === true
+}
+
+/** Returns the place of the claimant's lid, or the one that is kept for it, after a change. */
+function lidPlaceOf({ lidZone }: Claimant, change: Change | undefined): Resource | null {
+  return change && isForLid(change) ? change.resource : lidZone
+}
 
 /** The ways from one resource to another: each lists the zones that it passes. */
 type Ways = readonly (readonly Zone[])[]
@@ -17,7 +27,7 @@ const direct: Ways = [[]]
 /** A question to the safe-state check. Sketches with the same key have the same configuration, which is made only if it is searched. */
 export type Sketch = { readonly key: string; configuration(): Configuration }
 
-type Journey = { claimant: Claimant; ticket: Ticket; here: readonly Resource[]; isStop: boolean }
+type Journey = { claimant: Claimant; ticket: Ticket; here: readonly Resource[]; isStop: boolean; lid: Resource | null }
 
 /** The most kinds of places at which labware of a configuration stands: the ways between each two of them are found once. */
 const mostKinds = 40
@@ -48,7 +58,8 @@ export class Configurations {
     let key = `${island}`
     for (const claimant of change && !claimants.has(change.ticket.claimant) ? [...claimants, change.ticket.claimant] : claimants) {
       const isAsker = claimant === change?.ticket.claimant
-      const here = isAsker ? [change.resource] : withoutStorage(resourcesOf(claimant, isHere))
+      const goes = isAsker && !isForLid(change)
+      const here = goes ? [change.resource] : withoutStorage(resourcesOf(claimant, isHere))
       if (here.length === 0) continue
       const ticket = isAsker ? change.ticket : ticketOf(claimant)
       if (!ticket?.request.alone) return undefined
@@ -57,10 +68,11 @@ export class Configurations {
       const isStop = isAsker ? change.isStop : ticket !== claimant.ticket
       key += `|${this.#namesOf(here)}>${this.#journeyOf(ticket, isStop)}`
       if (claimant.home) key += `<${this.#numberOf(claimant.home)}`
-      journeys.push({ claimant, ticket, here, isStop })
+      const lid = lidPlaceOf(claimant, isAsker ? change : undefined)
+      if (lid) key += `~${this.#numberOf(lid)}`
+      journeys.push({ claimant, ticket, here, isStop, lid })
     }
-    for (const zone of this.#occupancy.zonesOn(island))
-      if (zone.placement && zone.placement.claimant === null) key += `!${this.#numberOf(zone)}`
+    for (const zone of this.#occupancy.zonesOn(island)) if (zone.placement && isUnmoved(zone.placement)) key += `!${this.#numberOf(zone)}`
     return { key, configuration: () => this.#write(journeys, isHere) }
   }
 
@@ -70,7 +82,10 @@ export class Configurations {
     this.#journeys.set(ticket, known)
     const { stays = false } = ticket.request
     const stops = () => (isStop || ticket.isIdle ? ticket.later : [ticket.resources, ...ticket.later]).map((stop) => this.#namesOf(stop))
-    known[`${isStop}`] ??= this.#numberOf(`${stays} ${isStop || ticket.canPark} ${ticket.isIdle} ${stops().join(';')}`)
+    const lids = () => JSON.stringify([ticket.request.forLid, ticket.request.lidStops])
+    known[`${isStop}`] ??= this.#numberOf(
+      `${stays} ${isStop || ticket.canPark} ${ticket.isIdle} ${stops().join(';')}${ticket.movesLid ? lids() : ''}`,
+    )
     return known[`${isStop}`]!
   }
 
@@ -207,13 +222,15 @@ class Places {
 }
 
 function travellerOf(
-  { claimant, ticket, here, isStop }: Journey,
+  { claimant, ticket, here, isStop, lid }: Journey,
   places: Places,
   stopOf: (stop: readonly Resource[]) => readonly number[],
 ): Traveller {
   const { home } = claimant
-  const stops = isStop || ticket.isIdle ? ticket.later : [ticket.resources, ...ticket.later]
+  const { stops, moves } = stopsOf(ticket, isStop)
   return {
+    ...(lid && { lid: places.of(lid) }),
+    ...(moves && { moves }),
     at: places.all(here),
     stops: stops.map(stopOf),
     stays: ticket.request.stays === true && !(stops.at(-1) ?? here).some(isStorage),
@@ -222,6 +239,22 @@ function travellerOf(
     isIdle: ticket.isIdle && stops.length === 0,
     home: home === null ? -1 : places.of(home),
   }
+}
+
+/** Lists the stops that are left, with those of the lid between them. */
+function stopsOf(ticket: Ticket, isStop: boolean): { stops: readonly (readonly Resource[])[]; moves?: readonly StopKind[] } {
+  const isDone = isStop || ticket.isIdle
+  const stops = isDone ? ticket.later : [ticket.resources, ...ticket.later]
+  if (!ticket.movesLid) return { stops }
+  const { lidStops = [], forLid = false } = ticket.request
+  const all: [StopKind, readonly Resource[]][] = isDone ? [] : [[forLid ? 'off' : 'go', ticket.resources]]
+  for (let i = 0; i <= ticket.later.length; i++) {
+    for (const [at, { before, to }] of lidStops.entries()) if (before === i) all.push([to ? 'off' : 'on', ticket.lids[at]!])
+    if (ticket.later[i]) all.push(['go', ticket.later[i]!])
+  }
+  // After a branch nothing is known: a lid that is moved right before it counts as if it stayed where it is.
+  while (all.length > 1 && all.at(-1)![0] !== 'go') all.pop()
+  return { stops: all.map(([, stop]) => stop), moves: all.map(([kind]) => kind) }
 }
 
 /** Labware that has another place is on its way out of the storage, and does not stay in it. */
@@ -246,5 +279,10 @@ function isStorage(resource: Resource): boolean {
 /** Whether labware stands there that no thread moves. */
 function isBlocked(resource: Resource): boolean {
   const zones = resource instanceof DeviceSites ? resource.zones : [resource]
-  return zones.some(({ placement }) => placement !== null && placement.claimant === null)
+  return zones.some(({ placement }) => placement !== null && isUnmoved(placement))
+}
+
+/** Whether no thread moves the labware: also not as the lid of its plate. */
+function isUnmoved({ claimant, lidOf }: Placement): boolean {
+  return claimant === null && lidOf === null
 }

@@ -5,7 +5,8 @@ import { type Change, Configurations, type Sketch } from './configuration.ts'
 import { lockedIn, positionOf } from './greedy_safety.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
-import { type Configuration, isSafe, type Verdict } from './safety_search.ts'
+import type { Configuration } from './safety_problem.ts'
+import { isSafe, type Verdict } from './safety_search.ts'
 
 const nobody: readonly Claimant[] = []
 const nothing: readonly Zone[] = []
@@ -98,6 +99,7 @@ export class DeadlockAvoidance {
   #trapped(ticket: Ticket, resource: Resource): readonly Claimant[] {
     const { claimant, inputs, request } = ticket
     if (request.stands) return nobody
+    if (request.forLid) return this.#trappedByLid(ticket, resource)
     const ahead = request.after?.length ?? 0
     const isPad = !(resource instanceof DeviceSites) && resource.isParking
     const staysThere = ahead === 0 && request.stays === true && !(resource instanceof DeviceSites) && !isStorage(resource)
@@ -106,12 +108,29 @@ export class DeadlockAvoidance {
     const island = this.#occupancy.graph.islandOf(positionOf(resource))
     if (!staysThere && this.#leavesRoom(resource, island)) return nobody
     // The labware can go all the way while the others stand still, and is gone then.
-    if (ahead > 0 && !request.stays && ticket.later.every((resources) => resources.some((next) => !next.isClosedTo(claimant, inputs))))
+    if (
+      ahead > 0 &&
+      !request.stays &&
+      !ticket.movesLid &&
+      ticket.later.every((resources) => resources.some((next) => !next.isClosedTo(claimant, inputs)))
+    )
       return nobody
     const verdict = this.#verdict(island, { ticket, resource, isStop: true })
     if (verdict === 'safe') return nobody
     if (verdict === undefined && resource.promisedTo === claimant) return nobody
     return verdict ? this.#trappedFor(ticket, resource, island) : this.#newlyTrapped(ticket, resource, island)
+  }
+
+  /** A lid keeps its place over several stops of its plate, so only a search can tell whether all can finish. */
+  #trappedByLid(ticket: Ticket, resource: Resource): readonly Claimant[] {
+    const verdict = this.#verdict(this.#occupancy.graph.islandOf(positionOf(resource)), { ticket, resource, isStop: true })
+    return verdict === 'safe' || verdict === undefined ? nobody : [ticket.claimant]
+  }
+
+  /** Whether labware waits, or will wait, for the place of a lid, which is freed only after several stops of the plate. */
+  #hasLids(): boolean {
+    for (const { lidZone, ticket, last } of this.#occupancy.claimants.values()) if (lidZone || (ticket ?? last)?.movesLid) return true
+    return false
   }
 
   /**
@@ -125,6 +144,7 @@ export class DeadlockAvoidance {
     const { graph } = this.#occupancy
     const position = positionOf(resource)
     const near = this.#parkingZones.get(island) ?? nothing
+    if (this.#hasLids()) return false
     if (!near.some((zone) => zone !== resource && isFree(zone) && graph.hops(zone.positions[0]!.name, position) !== undefined)) return false
     const { corridors, wide } = this.#exceptionsOn(island)
     return !corridors.some(isRestedIn) && !wide.some(({ zones }) => zones.filter(isRestedIn).length > 1)

@@ -19,6 +19,8 @@ export type Placement = {
   position: string
   /** The granted route that is not finished. */
   routeGrant: RouteGrant | null
+  /** The thread whose plate this lid belongs to, while the lid lies apart from it; null for other labware. */
+  lidOf: Claimant | null
 }
 
 /** A thread in the scheduler. */
@@ -38,6 +40,8 @@ export class Claimant {
   parking: Zone | null = null
   /** The storage in which the labware waits, without occupying it, until it is taken out; null for none. */
   from: string | null = null
+  /** The position of its lid, or the one that is kept for the lid until it is on the labware again; null for none. */
+  lidZone: Zone | null = null
   /** The own start of the labware: it may wait there while nobody else wants that position. */
   home: Zone | null = null
   awaits: readonly string[] = []
@@ -98,7 +102,9 @@ export class Zone {
     const holder = this.device?.holder
     let isClosed = false
     if (holder && holder !== claimant) isClosed = calls(visit, 'held', holder, null)
-    if (this.placement && this.placement.claimant !== claimant) isClosed = calls(visit, 'occupied', this.placement.claimant, this.placement)
+    if (this.placement && this.placement.claimant !== claimant)
+      isClosed = calls(visit, 'occupied', this.placement.claimant ?? this.placement.lidOf, this.placement)
+    if (this === claimant.lidZone && !isClosed) isClosed = calls(visit, 'reserved', claimant, null)
     if (isPromisedAgainst(this, claimant, visit) || isPromisedAgainst(this.device, claimant, visit)) isClosed = true
     return this.isReservedAgainst(claimant, visit) || isClosed
   }
@@ -221,6 +227,7 @@ export class Ticket implements RequestHandle, Ranked {
   readonly #calls: TicketCalls
   #wish: string | undefined
   #later: readonly (readonly Resource[])[] | undefined
+  #lids: readonly (readonly Resource[])[] | undefined
 
   constructor(request: Request, deck: Deck, { sequence, parked, since }: Again, calls: TicketCalls) {
     this.request = request
@@ -252,15 +259,26 @@ export class Ticket implements RequestHandle, Ranked {
     return this.resources.length === 0
   }
 
+  /** Whether the lid of the labware is moved now or later. */
+  get movesLid(): boolean {
+    return this.request.forLid === true || (this.request.lidStops?.length ?? 0) > 0
+  }
+
   get canPark(): boolean {
     return this.request.park !== undefined
   }
 
   /** Cache key: two requests with the same key have the same set of candidates. */
   get wish(): string {
-    const { after = [], alone = false, stays = false } = this.request
-    this.#wish ??= `${alone} ${stays} ${this.canPark} ${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
+    const { after = [], alone = false, stays = false, lidStops = [] } = this.request
+    this.#wish ??= `${alone} ${stays} ${this.canPark} ${lidStops.length > 0 ? JSON.stringify(lidStops) : ''}${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
     return this.#wish
+  }
+
+  /** The zones at which the lid is put, for each of `lidStops`; none where it is put back. */
+  get lids(): readonly (readonly Resource[])[] {
+    this.#lids ??= (this.request.lidStops ?? []).map(({ to }) => (to ?? []).map((position) => this.#deck.resource({ position })))
+    return this.#lids
   }
 
   /** The resources of `after`. */

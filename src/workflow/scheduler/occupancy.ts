@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import { SmallSet } from '../../kit/small_set.ts'
 import type { Graph, Position } from '../plans/graph.ts'
 import { Claimant, DeviceSites, type Placement, type Resource, type Ticket, Zone } from './model.ts'
-import type { Candidate } from './request.ts'
+import type { Candidate, Obstacle } from './request.ts'
 
 export class Occupancy {
   readonly graph: Graph
@@ -18,6 +18,8 @@ export class Occupancy {
   /** The claimants that wait for a custom event. */
   readonly hearing = new Set<Claimant>()
   readonly placements = new Map<string, Placement>()
+  /** The plate of each lid. A lid without a placement of its own is on its plate. */
+  readonly lids = new Map<string, string>()
   /** Sorted in the order of the topology. */
   readonly parking: readonly Zone[]
   /** Resources that may have become free for a ticket. */
@@ -132,6 +134,17 @@ export class Occupancy {
     return resource === placement?.zone.device ? 0 : shortest(this.graph, position, resource as DeviceSites)
   }
 
+  /** Returns the obstacles between the thread and a device. The labware of `inputs` may already stand there. */
+  obstaclesTo(thread_id: string, device: string, inputs: readonly string[]): Obstacle[] {
+    const obstacles: Obstacle[] = []
+    const claimant = this.claimants.get(thread_id)
+    if (!claimant) return obstacles
+    this.device(device).isClosedTo(claimant, inputs, (reason, by, placement) => {
+      obstacles.push({ wanted: device, reason, thread_id: by?.thread_id ?? null, labware_id: placement?.labware_id ?? null })
+    })
+    return obstacles
+  }
+
   /** Throws `exists` if other labware stands at the position, or the position is reserved for another claimant. */
   mustBeFree(position: string, claimant: Claimant | null, labware_id: string): void {
     const { placement, reservedFor } = this.zone(position)
@@ -146,8 +159,18 @@ export class Occupancy {
     }
   }
 
+  /** Adds labware, or moves it and changes its thread. */
+  put(labware_id: string, position: string, claimant: Claimant | null): void {
+    const placement = this.placements.get(labware_id)
+    if (!placement) this.add(labware_id, position, claimant)
+    else {
+      this.assign(placement, claimant)
+      this.move(placement, position)
+    }
+  }
+
   add(labware_id: string, position: string, claimant: Claimant | null): Placement {
-    const placement: Placement = { labware_id, claimant, zone: this.zone(position), position, routeGrant: null }
+    const placement: Placement = { labware_id, claimant, zone: this.zone(position), position, routeGrant: null, lidOf: null }
     this.placements.set(labware_id, placement)
     claimant?.placements.add(placement)
     this.#stand(placement)
@@ -181,6 +204,11 @@ export class Occupancy {
   }
 
   #report({ labware_id }: Placement): void {
+    this.report(labware_id)
+    for (const [lid_id, plate_id] of this.lids) if (plate_id === labware_id && !this.placements.has(lid_id)) this.report(lid_id)
+  }
+
+  report(labware_id: string): void {
     for (const call of this.watchers) call(labware_id)
   }
 
@@ -213,6 +241,7 @@ export class Occupancy {
     claimant.reserved.delete(zone)
     if (claimant.parking === zone) claimant.parking = null
     if (claimant.goal === zone) claimant.goal = null
+    if (claimant.lidZone === zone && zone.placement?.lidOf !== claimant) claimant.lidZone = null
     this.touch(zone)
   }
 

@@ -17,6 +17,10 @@ export type Request = {
   inputs?: readonly string[]
   /** The candidates of each later action of the labware, one list per action: the input of deadlock avoidance. */
   after?: readonly (readonly Candidate[])[]
+  /** The moves of its lid between the actions of `after`. */
+  lidStops?: readonly LidStop[]
+  /** Whether the place is for the lid of the labware, which stays where it is. The candidates are positions. */
+  forLid?: boolean
   /** Whether neither this action nor a later one needs other labware, so that the labware leaves each resource as soon as the next is free. */
   alone?: boolean
   /** Whether the labware stays at its last place when the thread ends; otherwise it leaves the deck there. */
@@ -44,6 +48,9 @@ export type Request = {
   /** Called when the request is part of a deadlock that the scheduler cannot resolve, because no parking position is free. */
   stuck?(why: string): void
 }
+
+/** Before the labware goes to `after[before]`, its lid is put at one of these positions, or back on it: null. */
+export type LidStop = { readonly before: number; readonly to: readonly string[] | null }
 
 /** The expected durations of a use in seconds; undefined if unknown. */
 export interface Use {

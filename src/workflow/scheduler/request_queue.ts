@@ -1,7 +1,7 @@
 // The queue of requests: which ticket is next when a resource becomes free, and which resource the ticket is granted.
 
 import { LabError } from '../../errors.ts'
-import type { DeadlockAvoidance } from './deadlock_avoidance.ts'
+import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import { DeviceSites, type ObstacleVisitor, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import { compare, RankedQueue } from './ranked_queue.ts'
@@ -121,6 +121,8 @@ export class RequestQueue {
       const resource = resources[i]!
       const hops = this.#occupancy.hops(claimant, request.candidates[i]!, resource)
       if (hops === undefined || hops >= fewest || resource.isClosedTo(claimant, inputs)) continue
+      // The labware itself stands there, or is to stand there.
+      if (request.forLid && !(resource instanceof DeviceSites) && !isFree(resource)) continue
       const barred = this.#reservations.barred(ticket, resource)
       if (barred) {
         if (ticket.barred < 0) ticket.barred = i
@@ -190,9 +192,13 @@ export class RequestQueue {
     this.#occupancy.breakPromise(claimant)
     this.#reservations.granted(ticket, resource)
     const { placement } = claimant
-    if (resource instanceof DeviceSites) this.#occupancy.hold(resource, ticket)
+    if (request.forLid && !(resource instanceof DeviceSites)) {
+      this.#occupancy.reserve(resource, claimant, true)
+      claimant.lidZone = resource
+    } else if (resource instanceof DeviceSites) this.#occupancy.hold(resource, ticket)
     else if (placement?.zone !== resource) this.#occupancy.reserve(resource, claimant)
-    if (!isFetched) claimant.goal = placement && (placement.zone === resource || placement.zone.device === resource) ? null : resource
+    if (!isFetched && !request.forLid)
+      claimant.goal = placement && (placement.zone === resource || placement.zone.device === resource) ? null : resource
     request.granted(request.candidates[index]!)
   }
 

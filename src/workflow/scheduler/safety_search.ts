@@ -2,35 +2,7 @@
 // numbers only, so that a configuration can be sent to a worker. Places that are alike, such as the slots of a storage, are one place with room for
 // several labware: a search costs no more for a thousand slots than for one.
 
-/** The rest of one labware's journey. Places are numbers. */
-export type Traveller = {
-  /** The places that the labware occupies until its first move here: more than one while it holds a device and stands elsewhere. */
-  readonly at: readonly number[]
-  /** The places of each later stop, of which one is used. Equal stops of several travellers are one array, which is read only once. */
-  readonly stops: readonly (readonly number[])[]
-  /** Whether the labware stays at its last stop; otherwise it leaves the deck there. */
-  readonly stays: boolean
-  readonly canPark: boolean
-  /** Whether the labware waits for nothing that is known: it need not finish, and may be parked. */
-  readonly isIdle: boolean
-  /** A place where only this labware may wait between two stops; -1 for none. */
-  readonly home: number
-}
-
-/** The labware of one island of the deck: where it is, and where it must go. Everything is plain data. */
-export type Configuration = {
-  /** For each place, the number of its kind: places of one kind are reached alike. */
-  readonly kinds: readonly number[]
-  readonly kindCount: number
-  /** The ways between places of two kinds, by `from * kindCount + to`: each lists the places that must be free on it. No way: no list. */
-  readonly ways: readonly (readonly (readonly number[])[])[]
-  /** For each place, the places that cannot be taken at the same time: a device and its sites. */
-  readonly conflicts: readonly (readonly number[])[]
-  /** The places where labware stands that no thread moves. */
-  readonly blocked: readonly number[]
-  readonly parking: readonly number[]
-  readonly travellers: readonly Traveller[]
-}
+import { alikes, type Configuration, endsClosed, kindAt, mayNeedForLid, merged, movesLid, type Traveller } from './safety_problem.ts'
 
 /** `unknown`: the bound was reached first. */
 export type Verdict = 'safe' | 'unsafe' | 'unknown'
@@ -48,7 +20,7 @@ const gone = -1
 /** The labware has not moved yet, and occupies all of `Traveller.at`. */
 const before = -2
 
-type Move = { readonly i: number; readonly place: number; readonly next: number }
+type Move = { readonly i: number; readonly place: number; readonly next: number; readonly lid: number }
 
 /** A configuration whose moves are being tried: the trail before the move that led to it, and the trail there. */
 type Opened = { readonly mark: number; readonly here: number; readonly moves: Generator<Move> }
@@ -65,6 +37,8 @@ class Search {
   readonly #at: Int32Array
   /** For each traveller the index of its next stop. */
   readonly #next: Int32Array
+  /** For each traveller the place of its lid; `gone` while it lies nowhere. */
+  readonly #lid: Int32Array
   /** For each place how many occupy it. */
   readonly #taken: Int32Array
   /** For each place how many stops ahead use it. */
@@ -80,7 +54,7 @@ class Search {
   readonly #isPassed: Uint8Array
   /** Whether every place can be reached from every other, whatever stands where. */
   readonly #isOpen: boolean
-  /** The moves since the beginning: traveller, place and stop before the move. */
+  /** The moves since the beginning: traveller, place, stop and lid before the move. */
   readonly #trail: number[] = []
 
   constructor(configuration: Configuration, bound: number) {
@@ -91,6 +65,7 @@ class Search {
     this.#travellers = travellers
     this.#at = new Int32Array(travellers.length).fill(before)
     this.#next = new Int32Array(travellers.length)
+    this.#lid = Int32Array.from(travellers, ({ lid = gone }) => lid)
     this.#taken = new Int32Array(kinds.length)
     this.#stuckAt = new Int32Array(kinds.length)
     this.#isParking = new Uint8Array(kinds.length)
@@ -99,8 +74,9 @@ class Search {
     this.#room = new Int32Array(kinds.length)
     for (const place of alike) this.#room[place]!++
     for (const place of blocked) this.#taken[place]!++
-    for (const { at, stops } of travellers) {
+    for (const { at, stops, lid = gone } of travellers) {
       for (const place of at) this.#taken[place]!++
+      if (lid !== gone) this.#taken[lid]!++
       for (const stop of stops) this.#wish(stop, 1)
     }
     for (const place of parking) this.#isParking[place] = 1
@@ -134,7 +110,7 @@ class Search {
       this.#backTo(last.here)
       const { value: move } = last.moves.next()
       if (move) {
-        this.#moves(move.i, move.place, move.next)
+        this.#moves(move)
         return last.here
       }
       open.pop()
@@ -153,7 +129,7 @@ class Search {
       this.#seen.add(key)
       const { value: move } = this.#choices().next()
       if (!move) return false
-      this.#moves(move.i, move.place, move.next)
+      this.#moves(move)
     }
   }
 
@@ -168,7 +144,7 @@ class Search {
 
   #key(): string {
     let key = ''
-    for (let i = 0; i < this.#at.length; i++) key += String.fromCharCode(this.#at[i]! + 2, this.#next[i]!)
+    for (let i = 0; i < this.#at.length; i++) key += String.fromCharCode(this.#at[i]! + 2, this.#next[i]!, this.#lid[i]! + 1)
     return key
   }
 
@@ -181,24 +157,27 @@ class Search {
     const stuck = new Set<number>()
     for (let i = 0; i < travellers.length; i++) if (this.#at[i] !== gone && !this.#hasFinished(i)) stuck.add(i)
     const blocked = new Int32Array(this.#taken)
-    for (const i of stuck) for (const place of this.#placesOf(i)) blocked[place]!--
+    // The lid of labware that can go on may be put back, so it counts as a place of the labware.
+    const occupied = (i: number) => (this.#lid[i] === gone ? this.#placesOf(i) : [...this.#placesOf(i), this.#lid[i]!])
+    for (const i of stuck) for (const place of occupied(i)) blocked[place]!--
     // From here on `blocked` is what never moves; the stuck ones are put back.
     const isShut = (i: number, place: number) => {
       const isFull = (at: number) => blocked[at]! + this.#stuckAt[at]! - this.#countOf(i, at) >= this.#room[at]!
       return isFull(place) || this.#configuration.conflicts[place]!.some(isFull)
     }
     this.#stuckAt.fill(0)
-    for (const i of stuck) for (const place of this.#placesOf(i)) this.#stuckAt[place]!++
+    for (const i of stuck) for (const place of occupied(i)) this.#stuckAt[place]!++
     for (let size = -1; size !== stuck.size; ) {
       size = stuck.size
       for (const i of stuck) {
         const { stops, canPark, home } = travellers[i]!
         const hasWay =
+          kindAt(this.#travellers[i]!, this.#next[i]!) === 'on' ||
           (stops[this.#next[i]!] ?? []).some((place) => !isShut(i, place)) ||
           (canPark && (this.#configuration.parking.some((place) => !isShut(i, place)) || (home >= 0 && !isShut(i, home))))
         if (!hasWay) continue
         stuck.delete(i)
-        for (const place of this.#placesOf(i)) this.#stuckAt[place]!--
+        for (const place of occupied(i)) this.#stuckAt[place]!--
       }
     }
     for (const i of stuck) if (!travellers[i]!.isIdle) return true
@@ -224,27 +203,47 @@ class Search {
     const { stops, home, stays } = this.#travellers[i]!
     const at = this.#at[i]!
     const next = this.#next[i]!
-    if (this.#hasFinished(i)) return !stays && at !== gone && this.#moves(i, gone, next)
+    const lid = this.#lid[i]!
+    if (this.#hasFinished(i)) return !stays && at !== gone && this.#moves({ i, place: gone, next, lid })
     if (this.#travellers[i]!.isIdle) return false
+    // A lid that is put back leaves only more room, and nothing else may come first. Labware without a further stop can be parked no more.
+    if (kindAt(this.#travellers[i]!, next) === 'on' && next + 1 < stops.length)
+      return this.#moves({ i, place: at, next: next + 1, lid: gone })
     const end = this.#endOf(i)
-    if (end !== undefined) return this.#moves(i, stays ? end : gone, stops.length)
-    if (!this.#isOpen) return false
+    if (end !== undefined)
+      return this.#moves({
+        i,
+        place: stays ? end : gone,
+        next: stops.length,
+        lid: movesLid(this.#travellers[i]!, this.#next[i]!) ? gone : lid,
+      })
+    if (!this.#isOpen || kindAt(this.#travellers[i]!, next) !== 'go') return false
     const place = this.#isShared(i, stops[next]!)
       ? undefined
       : stops[next]!.find((place) => this.#isFree(i, place) && !this.#isWanted(i, place))
-    if (place !== undefined) return this.#moves(i, place, next + 1)
-    return home >= 0 && at !== home && this.#travellers[i]!.canPark && this.#isFree(i, home) && !this.#isWanted(i, home)
-      ? this.#moves(i, home, next)
-      : false
+    // Its own lid may need the place later.
+    const isForLid = place !== undefined && mayNeedForLid(this.#travellers[i]!, this.#next[i]!, place)
+    if (place !== undefined && !isForLid) return this.#moves({ i, place, next: next + 1, lid })
+    const goesHome = home >= 0 && at !== home && this.#travellers[i]!.canPark && this.#isFree(i, home) && !this.#isWanted(i, home)
+    return goesHome && !mayNeedForLid(this.#travellers[i]!, this.#next[i]!, home) ? this.#moves({ i, place: home, next, lid }) : false
   }
 
   /** Returns the place at which the traveller ends if it passes through all its stops while the others stand still; undefined if it cannot. */
   #endOf(i: number): number | undefined {
     const { stops, stays } = this.#travellers[i]!
-    if (stays && this.#isShared(i, stops.at(-1)!)) return undefined
+    const { moves } = this.#travellers[i]!
+    const last = moves ? moves.lastIndexOf('go') : stops.length - 1
+    if (stays && last >= 0 && this.#isShared(i, stops[last]!)) return undefined
+    if (movesLid(this.#travellers[i]!, this.#next[i]!) && !endsClosed(this.#travellers[i]!)) return undefined
     let from: readonly number[] = this.#placesOf(i)
     for (let stop = this.#next[i]!; stop < stops.length; stop++) {
-      const isLast = stop === stops.length - 1
+      const isLast = stop === last
+      const kind = kindAt(this.#travellers[i]!, stop)
+      if (kind === 'on') continue
+      if (kind === 'off') {
+        if (!this.#hasPadFor(i, stop)) return undefined
+        continue
+      }
       const reached = stops[stop]!.filter(
         (place) =>
           this.#isFree(i, place) && from.some((start) => this.#hasWay(i, start, place)) && !(isLast && stays && this.#isWanted(i, place)),
@@ -253,6 +252,15 @@ class Search {
       from = reached
     }
     return from[0]
+  }
+
+  /** Whether a place is free for the lid at a stop that is in the way of no other stop and no way of the traveller. */
+  #hasPadFor(i: number, stop: number): boolean {
+    const { stops, home, moves = [] } = this.#travellers[i]!
+    const isGone = (place: number) => stops.some((other, at) => at >= this.#next[i]! && moves[at] === 'go' && other.includes(place))
+    return stops[stop]!.some(
+      (place) => this.#taken[place]! < this.#room[place]! && !isGone(place) && this.#isPassed[place] === 0 && place !== home,
+    )
   }
 
   /** Whether another traveller has a use for the place. */
@@ -288,7 +296,11 @@ class Search {
   *#choices(): Generator<Move> {
     for (const i of this.#inOrder()) {
       const next = this.#next[i]!
-      yield* this.#movesTo(i, this.#travellers[i]!.stops[next]!, next + 1)
+      const places = this.#travellers[i]!.stops[next]!
+      if (kindAt(this.#travellers[i]!, next) === 'off') {
+        for (const lid of places) if (this.#taken[lid]! < this.#room[lid]!) yield { i, place: this.#at[i]!, next: next + 1, lid }
+      } else if (kindAt(this.#travellers[i]!, next) === 'on') yield { i, place: this.#at[i]!, next: next + 1, lid: gone }
+      else yield* this.#movesTo(i, places, next + 1)
     }
     // Out of the way goes only labware that stands where another may want to go: until then such a move can wait.
     for (let i = 0; i < this.#travellers.length; i++) {
@@ -310,7 +322,7 @@ class Search {
   *#movesTo(i: number, places: readonly number[], next: number): Generator<Move> {
     // A move between places that are alike is of no use, unless it leads to the next stop.
     const useless = next === this.#next[i] ? this.#at[i] : undefined
-    for (const place of places) if (place !== useless && this.#isReachable(i, place)) yield { i, place, next }
+    for (const place of places) if (place !== useless && this.#isReachable(i, place)) yield { i, place, next, lid: this.#lid[i]! }
   }
 
   // The board
@@ -320,7 +332,7 @@ class Search {
     return at === before ? this.#travellers[i]!.at : at === gone ? [] : [at]
   }
 
-  /** How many times the traveller itself occupies the place. */
+  /** How many times the traveller itself occupies the place, without its lid. */
   #countOf(i: number, place: number): number {
     let count = 0
     for (const own of this.#placesOf(i)) if (own === place) count++
@@ -347,14 +359,18 @@ class Search {
     return ways[kinds[from]! * kindCount + kinds[to]!]!.some((passed) => passed.every((place) => place === to || !this.#isTaken(i, place)))
   }
 
-  #moves(i: number, place: number, next: number): true {
-    this.#trail.push(i, this.#at[i]!, this.#next[i]!)
-    this.#set(i, place, next)
+  #moves(move: Move): true {
+    const { i } = move
+    this.#trail.push(i, this.#at[i]!, this.#next[i]!, this.#lid[i]!)
+    this.#set(move)
     return true
   }
 
-  #set(i: number, place: number, next: number): void {
+  #set({ i, place, next, lid }: Move): void {
     for (const left of this.#placesOf(i)) this.#taken[left]!--
+    if (this.#lid[i] !== gone) this.#taken[this.#lid[i]!]!--
+    this.#lid[i] = lid
+    if (lid !== gone) this.#taken[lid]!++
     const { stops } = this.#travellers[i]!
     for (let stop = this.#next[i]!; stop < next; stop++) this.#wish(stops[stop]!, -1)
     for (let stop = next; stop < this.#next[i]!; stop++) this.#wish(stops[stop]!, 1)
@@ -370,49 +386,10 @@ class Search {
 
   #backTo(mark: number): void {
     while (this.#trail.length > mark) {
+      const lid = this.#trail.pop()!
       const next = this.#trail.pop()!
       const place = this.#trail.pop()!
-      this.#set(this.#trail.pop()!, place, next)
+      this.#set({ i: this.#trail.pop()!, place, next, lid })
     }
-  }
-}
-
-/** Returns for each place the first one that is like it: of its kind, a stop of the same travellers, and equally blocked and passed. */
-function alikes({ kinds, ways, conflicts, blocked, parking, travellers }: Configuration): number[] {
-  const signs = kinds.map((kind, place) => [kind, conflicts[place]!.length > 0 ? place : -1])
-  for (const place of blocked) signs[place]!.push(-2)
-  for (const place of parking) signs[place]!.push(-3)
-  for (const alternatives of ways) for (const passed of alternatives) for (const place of passed) signs[place]!.push(-4, place)
-  for (const [i, { home }] of travellers.entries()) if (home >= 0) signs[home]!.push(-5, i)
-  const stops = new Set(travellers.flatMap(({ stops }) => stops))
-  for (const [number, stop] of [...stops].entries()) for (const place of stop) signs[place]!.push(number)
-  const first = new Map<string, number>()
-  return signs.map((sign, place) => {
-    const key = sign.join()
-    const alike = first.get(key) ?? place
-    first.set(key, alike)
-    return alike
-  })
-}
-
-/** Returns the configuration in which places that are alike are one. A traveller that occupies two of them occupies that one twice. */
-function merged(configuration: Configuration, alike: readonly number[]): Configuration {
-  const known = new Map<readonly number[], readonly number[]>()
-  const merge = (places: readonly number[]) => {
-    const all = known.get(places) ?? [...new Set(places.map((place) => alike[place]!))]
-    known.set(places, all)
-    return all
-  }
-  const travellers = configuration.travellers.map((traveller) => ({
-    ...traveller,
-    at: traveller.at.map((place) => alike[place]!),
-    stops: traveller.stops.map(merge),
-    home: traveller.home < 0 ? -1 : alike[traveller.home]!,
-  }))
-  return {
-    ...configuration,
-    blocked: configuration.blocked.map((place) => alike[place]!),
-    parking: merge(configuration.parking),
-    travellers,
   }
 }

@@ -8,6 +8,7 @@ import { DeadlockAvoidance, type SafetyCounts, type SafetyOptions } from './dead
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { DeviceAccess } from './device_access.ts'
 import { Holds } from './holds.ts'
+import { Lids } from './lids.ts'
 import { type Claimant, Ticket } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
@@ -38,6 +39,7 @@ export class Scheduler {
   readonly transporters: TransporterQueue
   readonly access: DeviceAccess
   readonly holds: Holds
+  readonly lids: Lids
   /** The effort of the safe-state checks. */
   readonly safety: Readonly<SafetyCounts>
   readonly #freed = new Signal()
@@ -71,6 +73,7 @@ export class Scheduler {
         this.#settle()
       },
     })
+    this.lids = new Lids(this.#occupancy, () => this.#settle())
     this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
     const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants, avoidance })
     this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations, advice: this.advice, onDecision })
@@ -102,13 +105,9 @@ export class Scheduler {
   /** Puts labware at a position, for example after it was carried by hand. Throws `exists` if other labware stands or will stand there. */
   put(labware_id: string, position: string, thread_id: string | null): void {
     const claimant = thread_id === null ? null : this.#occupancy.claimant(thread_id)
+    if (claimant && this.lids.wasPut(labware_id, position, claimant)) return
     this.#occupancy.mustBeFree(position, claimant, labware_id)
-    const placement = this.#occupancy.placements.get(labware_id)
-    if (!placement) this.#occupancy.add(labware_id, position, claimant)
-    else {
-      this.#occupancy.assign(placement, claimant)
-      this.#occupancy.move(placement, position)
-    }
+    this.#occupancy.put(labware_id, position, claimant)
     this.#rearranged(labware_id)
   }
 
@@ -125,6 +124,7 @@ export class Scheduler {
 
   /** Takes labware off the deck, because it was thrown away, stored, or taken by hand. Does nothing if it is not there. */
   remove(labware_id: string): void {
+    this.lids.forget(labware_id)
     const placement = this.#occupancy.placements.get(labware_id)
     if (!placement) return
     this.#routeGrants.endOf(placement)
@@ -134,12 +134,12 @@ export class Scheduler {
   }
 
   whereIs(labware_id: string): string | undefined {
-    return this.#occupancy.placements.get(labware_id)?.position
+    return this.#occupancy.placements.get(labware_id)?.position ?? this.lids.positionOf(labware_id)
   }
 
   /** Returns the thread that moves the labware; null if none does, or the labware is not on the deck. */
   whose(labware_id: string): string | null {
-    return this.#occupancy.placements.get(labware_id)?.claimant?.thread_id ?? null
+    return this.lids.moverOf(labware_id)?.thread_id ?? null
   }
 
   /** Sets the thread that moves the labware; null for none. A thread has one labware; if it has several, the first determines its routes. */
@@ -208,13 +208,7 @@ export class Scheduler {
 
   /** Returns the obstacles between the thread and a device. The labware of `inputs` may already stand there. */
   obstaclesTo(thread_id: string, device: string, inputs: readonly string[]): Obstacle[] {
-    const obstacles: Obstacle[] = []
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (!claimant) return obstacles
-    this.#occupancy.device(device).isClosedTo(claimant, inputs, (reason, by, placement) => {
-      obstacles.push({ wanted: device, reason, thread_id: by?.thread_id ?? null, labware_id: placement?.labware_id ?? null })
-    })
-    return obstacles
+    return this.#occupancy.obstaclesTo(thread_id, device, inputs)
   }
 
   // Being in time
@@ -329,6 +323,7 @@ export class Scheduler {
 
   /** Notes that the labware arrived after one hop. Throws `exists` if other labware stands or will stand there. */
   arrive(labware_id: string, position: string): void {
+    if (this.lids.arrive(labware_id, position)) return
     const placement = this.#occupancy.placement(labware_id)
     this.#occupancy.mustBeFree(position, placement.claimant, labware_id)
     this.#occupancy.move(placement, position)
@@ -361,6 +356,7 @@ export class Scheduler {
     this.#reservations.giveUp(claimant)
     for (const routeGrant of [...claimant.routeGrants]) this.#routeGrants.end(routeGrant)
     this.access.forget(claimant)
+    this.lids.leave(claimant)
     for (const sites of [...claimant.holds]) this.#occupancy.letGo(sites, claimant)
     for (const zone of [...claimant.reserved]) this.#occupancy.unreserve(zone, claimant)
     if (claimant.placements.size > 0) this.#deadlocks.suspectAll()

@@ -12,7 +12,7 @@ export const Labware = v.object({
   name: v.string(),
   template: v.string(),
   type: v.string(),
-  kind: v.picklist(['plate', 'tip_rack', 'trough']),
+  kind: v.picklist(['plate', 'tip_rack', 'trough', 'lid']),
   /** Cleaned here, because earlier versions stored barcodes as the scanner sent them. */
   barcode: v.pipe(
     Text,
@@ -21,6 +21,8 @@ export const Labware = v.object({
   /** The tips that a rack still holds; null if unknown or not a rack. */
   tips_left: v.nullable(v.number()),
   tips: v.nullable(v.number()),
+  /** The id of the plate on which this lid is; absent for other labware, and for a lid that lies apart. */
+  on: v.optional(v.string()),
   state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
   /** The transporter that has, or may have, it in its gripper. */
   held_by: Text,

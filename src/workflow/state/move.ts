@@ -76,8 +76,14 @@ export function isUncertain({ labware, picking, placing }: Pick<MovedLabware, 'l
   return labware.held_by !== null && (picking || placing !== null)
 }
 
+/** Whether the labware of a thread, or the lid of its plate, is uncertain. */
+export function hasUncertain(state: MovedLabware & { readonly lid: MovedLabware | null }): boolean {
+  return isUncertain(state) || (state.lid !== null && isUncertain(state.lid))
+}
+
 /** Returns the sentence about uncertain labware, for incidents, refusals and views. */
-export function uncertainty({ labware, seat: position, placing }: Pick<MovedLabware, 'labware' | 'seat' | 'placing'>): string {
+export function uncertainty(state: Pick<MovedLabware, 'labware' | 'seat' | 'placing'> & { readonly lid?: MovedLabware | null }): string {
+  const { labware, seat: position, placing } = state.lid && isUncertain(state.lid) ? state.lid : state
   const { labware_id, name, held_by, taken_by } = labware
   const place = placeOf({ held_by, taken_by, placing: placing ?? undefined }, position)
   return `the service ended while ${taken_by ?? held_by} moved ${name}: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location, once it is in no gripper), before the run is resumed`

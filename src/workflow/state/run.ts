@@ -42,6 +42,18 @@ const WindowState = v.object({
 })
 export type WindowState = v.InferOutput<typeof WindowState>
 
+/** The lid of a thread's plate. Of a lid that is on, `seat` is where the plate stood when the lid was moved last. */
+const LidState = v.object({
+  labware: Labware,
+  is_on: v.boolean(),
+  seat: Missing,
+  move: v.optional(v.nullable(MoveState), null),
+  placing: Missing,
+  picking: v.optional(v.boolean(), false),
+  asked: v.optional(v.nullable(MoveState), null),
+})
+export type LidState = v.InferOutput<typeof LidState>
+
 export const ThreadState = v.object({
   thread_id: v.string(),
   name: v.string(),
@@ -85,6 +97,8 @@ export const ThreadState = v.object({
   picking: v.optional(v.boolean(), false),
   /** The move of a person that the end of the service cut off: the person is asked about it until somebody says where the labware is. */
   asked: v.optional(v.nullable(MoveState), null),
+  /** The lid of its plate, if that has one. */
+  lid: v.optional(v.nullable(LidState), null),
   /** The scan of its labware that is under way. */
   scan: v.optional(v.nullable(ActionState), null),
   /** The position at which its labware was scanned, or the transporter that has picked it up, until it moves on: a person may have vouched for it instead. */
@@ -251,8 +265,8 @@ export type Checkpoint = { execution: ExecutionState; document: unknown; record?
 
 /** Ends the thread's action, which the restart interrupted. An action that an earlier restart interrupted stays until somebody has decided about it. */
 function endedWithService(thread: ThreadState): ThreadState {
-  const { action, interrupted } = thread
-  return { ...cutOff(thread), interrupted: action ?? interrupted, action: null, scanned: null }
+  const { action, interrupted, lid } = thread
+  return { ...cutOff(thread), lid: lid && cutOff(lid), interrupted: action ?? interrupted, action: null, scanned: null }
 }
 
 /** Returns the saved values by kind, in the state after the end of the service. Undefined if the run is incomplete. */
@@ -284,6 +298,7 @@ function valuesOf(kind: keyof Many, keys: ReadonlyMap<string, unknown>): unknown
 /** The members of a thread that say where its labware is. Other members may differ between versions. */
 const ThreadOnBench = v.object({
   ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing', 'picking']).entries,
+  lid: v.fallback(ThreadState.entries.lid, null),
   move: v.fallback(ThreadState.entries.move, null),
 })
 export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
@@ -293,8 +308,15 @@ export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBenc
   if (!isOnBench(keys)) return []
   return valuesOf('thread', keys).flatMap((value) => {
     const thread = v.safeParse(ThreadOnBench, value)
-    return thread.success ? cutOff(thread.output) : []
+    return thread.success ? [cutOff(thread.output), ...lidOnBench(thread.output)] : []
   })
+}
+
+/** Returns the lid of a thread's plate as labware of the same thread; none while it lies in the plate's state alone, on a plate that is not there. */
+function lidOnBench(thread: ThreadOnBench): ThreadOnBench[] {
+  const { lid, seat } = thread
+  if (!lid || seat === null) return []
+  return [{ ...thread, ...cutOff({ ...lid, seat: lid.is_on ? seat : lid.seat }), lid: null }]
 }
 
 const Half = v.object({ labware: v.object({ name: v.string() }) })

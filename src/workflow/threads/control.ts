@@ -1,7 +1,7 @@
 // Controls when a thread may go on: waits, pauses, stops, skips, and errors that hold it.
 
 import { LabError, messageOf } from '../../errors.ts'
-import { isUncertain, uncertainty } from '../state/move.ts'
+import { hasUncertain, uncertainty } from '../state/move.ts'
 import type { ThreadStatus } from '../state/statuses.ts'
 import { type Carrier, isBlocked, type Publisher, type WaitFor, type Waiting } from './carrier.ts'
 import { nothingToDecide, wordsOfError, wordsOfPause } from './hold_words.ts'
@@ -308,7 +308,7 @@ export class ThreadControl {
 
   /** Whether the end of the service cut off a move of the labware and nobody has said since where it is. Never in PURE_SIM, which has no gripper. */
   get isLost(): boolean {
-    return this.#thread.environment.mode !== 'PURE_SIM' && isUncertain(this.#thread.state)
+    return this.#thread.environment.mode !== 'PURE_SIM' && hasUncertain(this.#thread.state)
   }
 
   /** Throws `conflict` while the labware is lost (`isLost`). A stopping thread moves nothing, so it passes. */

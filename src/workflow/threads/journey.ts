@@ -11,12 +11,13 @@ import { closeWindow } from './action/windows.ts'
 import { scopeOf } from './channels.ts'
 import { nextRound, pass, reachTemperature, sideOf, tookCase } from './conditional.ts'
 import type { Frame } from './frame.ts'
+import { leaveLid, lidCarrierOf, takeLidOff } from './lid_carrier.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
 import { leaveUncertain, setBack } from './move/hop.ts'
 import { identifyAtStart } from './move/identify.ts'
 import { appear, goTo, idle, request, storageOf } from './move/route.ts'
-import { placesOnItsWay } from './next_stops.ts'
+import { stopsOnItsWay } from './next_stops.ts'
 import { Fatal, Interrupt } from './recovery.ts'
 import { timer } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
@@ -47,7 +48,10 @@ function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' 
   thread.joining?.leave(thread)
   thread.execution.operator.forget(thread.thread_id)
   leaveUncertain(thread)
+  const lid = lidCarrierOf(thread)
+  if (lid) leaveUncertain(lid)
   environment.scheduler.forget(thread.thread_id)
+  leaveLid(thread)
   thread.become(status)
 }
 
@@ -73,13 +77,15 @@ async function begin(thread: LabwareThread): Promise<void> {
   // The labware already stands on the deck: the thread was restored after a restart.
   if (environment.scheduler.whereIs(labware.labware_id) !== undefined) {
     await setBack(thread)
+    const lid = lidCarrierOf(thread)
+    if (lid) await setBack(lid)
     return identifyAtStart(thread)
   }
   const wish = {
     what: thread.state.starts_at,
     candidates: positions([thread.state.starts_at]),
     // Labware blocks nobody until it comes onto the deck, so it does not come while others could not get past it.
-    after: placesOnItsWay(thread),
+    ...stopsOnItsWay(thread),
     stands: mode === 'REUSE_EXISTING' && !isStorage(thread, thread.state.starts_at),
     priority: isByHand ? 0 : 1,
   } as const
@@ -348,6 +354,7 @@ async function finish(thread: LabwareThread): Promise<void> {
 }
 
 function takeOff({ environment, labware }: LabwareThread): void {
+  takeLidOff({ environment }, labware.labware_id)
   environment.scheduler.remove(labware.labware_id)
   environment.labware.delete(labware.labware_id)
 }

@@ -2,6 +2,7 @@
 
 import { holds } from '../plans/conditions.ts'
 import { type ActionPlan, type StepList, type StepPlan, takes } from '../plans/plan.ts'
+import { movesOf } from '../plans/timing.ts'
 import { windowAfter } from './action/claims.ts'
 import { expectedSeconds } from './action/seconds.ts'
 import { scopeOf } from './channels.ts'
@@ -93,7 +94,7 @@ class Walk implements WayAhead {
     if (plan.labware.some((template) => !takes({ ...plan, labware: [template] } as ActionPlan, labware.template, labware.template)))
       this.isKnown = false
     const last = this.stops.at(-1)
-    if (devices.length === 0) this.pass(plan.seconds ?? 0)
+    if (devices.length === 0) this.pass(plan.kind === 'remove_lid' || plan.kind === 'put_lid' ? this.#lidSeconds() : (plan.seconds ?? 0))
     else if (last && last.devices.join() === devices.join()) for (const [i, more] of seconds.entries()) last.seconds[i]! += more
     else this.stops.push({ devices, seconds, within_s: (this.before && windowAfter(this.before, labware.template)) ?? null })
     this.before = plan
@@ -110,6 +111,13 @@ class Walk implements WayAhead {
   roundsLeft({ path, rounds, body }: Extract<StepPlan, { kind: 'repeat' }>): void {
     const begun = this.#thread.state.rounds.find((one) => one.path === path)?.count ?? rounds
     for (let round = begun; round < rounds && this.isKnown; round++) this.#all(body)
+  }
+
+  /** The usual time of a transporter, because nobody knows yet which one moves the lid. */
+  #lidSeconds(): number {
+    const { document } = this.#thread.execution.workflow.topology
+    const moves = Object.values(movesOf(document, this.#thread.environment.durations)).map(({ seconds }) => seconds)
+    return Math.max(0, ...moves.map(({ pick, move, place }) => pick + move + place))
   }
 
   #all(list: StepList | undefined): void {

@@ -1,7 +1,7 @@
 // The steps and places that a thread has ahead, for decisions about what to grant it.
 
 import { type ActionPlan, listsIn, own, type StepPlan, type Workflow } from '../plans/plan.ts'
-import type { Candidate } from '../scheduler/request.ts'
+import type { Candidate, LidStop } from '../scheduler/request.ts'
 import type { Frame } from './frame.ts'
 
 /** The part of a thread that this file uses. */
@@ -56,21 +56,37 @@ export function tipsUsed({ action }: ActionPlan, labware: string): number {
 /** The most upcoming stops that are looked at. Labware with more of them counts as if it left the deck after the last of these. */
 const farthest = 40
 
-/** Lists the candidates of each stop after the current step, as far as they are known. */
-export function placesAhead(thread: Traveller): (readonly Candidate[])[] {
-  return placesFrom(thread, 1)
+/** The part of a request about the stops ahead: the candidates of each, and the moves of the lid between them, as far as they are known. */
+export type StopsAhead = { after: (readonly Candidate[])[]; lidStops?: LidStop[] }
+
+/** A stop of the labware, or a move of its lid to one of these positions; null for back on its plate. */
+type Place = readonly Candidate[] | { lidTo: readonly string[] | null }
+
+/** Lists the stops after the current step. */
+export function stopsAhead(thread: Traveller): StopsAhead {
+  return apart(placesFrom(thread, 1))
 }
 
-/** Lists the candidates of each stop from the current step on, as far as they are known. */
-export function placesOnItsWay(thread: Traveller): (readonly Candidate[])[] {
-  return placesFrom(thread, 0)
+/** Lists the stops from the current step on. */
+export function stopsOnItsWay(thread: Traveller): StopsAhead {
+  return apart(placesFrom(thread, 0))
+}
+
+function apart(places: readonly Place[]): StopsAhead {
+  const after: (readonly Candidate[])[] = []
+  const lidStops: LidStop[] = []
+  for (const place of places) {
+    if ('lidTo' in place) lidStops.push({ before: after.length, to: place.lidTo })
+    else after.push(place)
+  }
+  return lidStops.length > 0 ? { after, lidStops } : { after }
 }
 
 /** Leaves out the steps that are done, and `skipped` more. */
-function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[] {
-  const places: (readonly Candidate[])[] = []
+function placesFrom(thread: Traveller, skipped: 0 | 1): Place[] {
+  const places: Place[] = []
   const { method, frames, execution } = thread
-  for (const action of method?.actions.slice(method.next + skipped) ?? []) if (action.devices.length) places.push(action.candidates)
+  places.push(...placesIn(method?.actions.slice(method.next + skipped) ?? []))
   for (let depth = frames.length - 1; depth >= 0 && places.length < farthest; depth--) {
     const { steps, next } = frames[depth]!
     for (let i = next + skipped; i < steps.length && places.length < farthest; i++) {
@@ -83,12 +99,20 @@ function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[]
   return places
 }
 
-function placesOf(step: StepPlan, workflow: Workflow, labware: string): (readonly Candidate[])[] {
+function placesIn(actions: readonly ActionPlan[]): Place[] {
+  return actions.flatMap((plan): Place[] => {
+    if (plan.kind === 'remove_lid') return [{ lidTo: plan.positions }]
+    if (plan.kind === 'put_lid') return [{ lidTo: null }]
+    return plan.devices.length > 0 ? [plan.candidates] : []
+  })
+}
+
+function placesOf(step: StepPlan, workflow: Workflow, labware: string): Place[] {
   switch (step.kind) {
     case 'method':
-      return step.method.actions.filter(({ devices }) => devices.length).map(({ candidates }) => candidates)
+      return placesIn(step.method.actions)
     case 'action':
-      return step.action.devices.length ? [step.action.candidates] : []
+      return placesIn([step.action])
     case 'join': {
       const actions = step.methods
         .flatMap((name) => workflow.methods.get(name)!.actions)

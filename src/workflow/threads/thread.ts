@@ -75,7 +75,7 @@ export interface RunPorts extends Publisher {
     /** Returns the id of a step that is to be shown. */
     newId(run: Publisher): string
     /** Shows a person the task to carry the labware of a thread, as `step_id` if it was shown before. */
-    ask(thread: LabwareThread, asked: AskedTask): ShownTask
+    ask(thread: Pick<LabwareThread, 'execution' | 'thread_id'>, asked: AskedTask): ShownTask
     /** Takes the task of a thread off the list, if there is one. */
     forget(thread_id: string): void
     /** Resolves when a person has put the labware at its start. */

@@ -23,6 +23,7 @@ import { categoryOf, causing } from './causes.ts'
 import { DeviceCall } from './device_call.ts'
 import { attachFile } from './device_files.ts'
 import type { LateVerdict } from './late_calls.ts'
+import { type LidPlan, lidsMustBeRight, moveLid } from './lid_action.ts'
 
 export class BodyRun {
   readonly #thread: LabwareThread
@@ -45,6 +46,7 @@ export class BodyRun {
   async perform(): Promise<void> {
     const { action, kind } = this.#action.plan
     try {
+      lidsMustBeRight(this.#thread, this.#action)
       await bodies[kind](this, action as never)
       if (this.#exit) throw this.#exit
     } catch (error) {
@@ -299,6 +301,11 @@ export class BodyRun {
     }).finally(() => confirmed.withdraw())
   }
 
+  /** Takes the lid off the plate, or puts it back. */
+  moveLid(): Promise<void> {
+    return this.#outside(() => moveLid(this.#thread, this.#action.plan as LidPlan))
+  }
+
   sleep(seconds: number): Promise<void> {
     return this.#outside(() =>
       this.#thread.control.wait<void>({ kind: 'device', what: inSeconds(seconds), interruptedBy: 'abort' }, (resolve) =>
@@ -383,4 +390,6 @@ const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never) => unknow
   wait_for: (run, waited: WaitForEvent) => run.waitFor(waited),
   instruct: (run, { instruct, timeout }: { instruct: string; timeout: number }) => run.instruct(instruct, timeout),
   code: (run, action: Code) => run.code(action),
+  remove_lid: (run) => run.moveLid(),
+  put_lid: (run) => run.moveLid(),
 }

@@ -3,13 +3,13 @@
 import { type ActionPlan, type StepPlan, takes } from '../../plans/plan.ts'
 import type { Candidate, Keep, Use } from '../../scheduler/request.ts'
 import type { ThreadRequest } from '../move/route.ts'
-import { placesAhead } from '../next_stops.ts'
+import { stopsAhead } from '../next_stops.ts'
 import type { LabwareThread } from '../thread.ts'
 import { urgencyOf } from '../urgency.ts'
 import type { ActionRun } from './action.ts'
 import { secondsAt } from './seconds.ts'
 
-type Claim = Pick<ThreadRequest, 'candidates' | 'inputs' | 'after' | 'use' | 'urgency_s' | 'keeps'>
+type Claim = Pick<ThreadRequest, 'candidates' | 'inputs' | 'after' | 'lidStops' | 'use' | 'urgency_s' | 'keeps'>
 
 /** Returns the claim to any device of the action, or to the one that an operator has chosen. */
 export function deviceFor(thread: LabwareThread, action: ActionRun): Claim & { what: string } {
@@ -38,7 +38,7 @@ function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Ca
     use: useOf(thread, plan),
     urgency_s: urgencyOf(thread, plan),
     ...(keeps && { keeps }),
-    after: placesAhead(thread),
+    ...stopsAhead(thread),
   }
 }
 

@@ -7,6 +7,7 @@ import type { ActionRun } from './action.ts'
 import { BodyRun } from './body.ts'
 import { gather, missing, summon, transport } from './co_threads.ts'
 import { reserve, reserveNext } from './device_reservation.ts'
+import { reservePad } from './lid_action.ts'
 import { beginIn } from './windows.ts'
 
 interface Stage {
@@ -24,10 +25,18 @@ interface Stage {
   heldAt?: RetrySite
 }
 
-type StageName = 'settle' | 'reserve' | 'summon' | 'transport' | 'gather' | 'reserve_next' | 'execute'
+type StageName = 'settle' | 'reserve_pad' | 'reserve' | 'summon' | 'transport' | 'gather' | 'reserve_next' | 'execute'
 
 const stages: Record<StageName, Stage> = {
   settle: { run: () => undefined, next: () => 'execute', pausedTo: 'RESOLVING_ACTION_LOCATION', isSkippable: true },
+  reserve_pad: {
+    run: reservePad,
+    next: () => 'execute',
+    status: 'AWAITING_LOCATION_RESERVATION',
+    pausedTo: 'RESOLVING_ACTION_LOCATION',
+    isSkippable: true,
+    heldAt: 'ACTION_RESOLUTION',
+  },
   reserve: {
     run: reserve,
     next: () => 'summon',
@@ -51,7 +60,8 @@ const stages: Record<StageName, Stage> = {
 
 /** Takes the action from its first stage to the end of its body. An operator skips the action by `key`. */
 export async function goThroughStages(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
-  let name: StageName | null = action.plan.devices.length > 0 ? 'reserve' : 'settle'
+  const { kind, devices } = action.plan
+  let name: StageName | null = kind === 'remove_lid' ? 'reserve_pad' : devices.length > 0 ? 'reserve' : 'settle'
   while (name) {
     const stage: Stage = stages[name]
     if (stage.status) action.status.become(stage.status)

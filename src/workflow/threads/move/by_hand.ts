@@ -4,18 +4,19 @@ import { LabError } from '../../../errors.ts'
 import { didYouMeanAmong } from '../../../kit/did_you_mean.ts'
 import type { Labware } from '../../state/labware.ts'
 import { mayBe } from '../../state/move.ts'
+import type { Mover } from '../lid_carrier.ts'
 import type { RunEnvironment } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
 
 /** Labware, and the thread that moves it if there is one. */
-type Piece = { labware: Labware; environment: RunEnvironment; thread: LabwareThread | null }
+type Piece = { labware: Labware; environment: RunEnvironment; thread: Mover | null }
 
 /**
  * Takes a person's word that they have put the labware of a thread somewhere instead of where their task said, also at a position that is reserved for
  * another thread, which loses the reservation. Returns why the thread must not go on by itself; undefined if it may. Throws as `putByHand` does, and
  * `conflict` while other labware is brought there, or may stand there.
  */
-export function putElsewhere(thread: LabwareThread, position: string): LabError | undefined {
+export function putElsewhere(thread: Mover, position: string): LabError | undefined {
   const { environment, labware } = thread
   const other = reservingThread(thread, position)
   if (other) {
@@ -31,7 +32,7 @@ export function putElsewhere(thread: LabwareThread, position: string): LabError 
 }
 
 /** Returns the other thread for which the position is reserved. */
-function reservingThread({ environment, execution, thread_id }: LabwareThread, position: string): LabwareThread | undefined {
+function reservingThread({ environment, execution, thread_id }: Mover, position: string): LabwareThread | undefined {
   const { scheduler } = environment
   const reserved_for = scheduler.graph.positions.has(position) ? scheduler.position(position).reserved_for : null
   return reserved_for === null || reserved_for === thread_id ? undefined : execution.find(reserved_for)
@@ -50,7 +51,7 @@ function mustNotCome({ move, labware, state, environment }: LabwareThread, posit
 }
 
 /** Takes a person's word that the labware of a thread stands at a position. Throws `not_found` and `conflict`. */
-export function putByHand(thread: LabwareThread, position: string): void {
+export function putByHand(thread: Mover, position: string): void {
   const { environment, labware, thread_id } = thread
   const device = mustBeFree({ labware, environment, thread }, position)
   environment.scheduler.put(labware.labware_id, position, thread_id)
@@ -64,7 +65,7 @@ export function putByHand(thread: LabwareThread, position: string): void {
 }
 
 /** Ends the uncertainty about a move that the end of the service cut off, after somebody has said where the labware is, or it was put back. */
-export function endUncertainty(thread: LabwareThread): void {
+export function endUncertainty(thread: Mover): void {
   const { environment, execution, thread_id } = thread
   const { placing } = thread.state
   thread.set({ placing: null, picking: false, asked: null })
@@ -85,11 +86,15 @@ export function mustBeFree({ labware, environment, thread }: Piece, position: st
   // The stations of a shuttle are one place.
   for (const { name } of scheduler.graph.sameZone(position)) {
     const { labware_id } = scheduler.position(name)
-    if (labware_id !== null && labware_id !== labware.labware_id)
+    if (labware_id !== null && labware_id !== labware.labware_id && !scheduler.lids.mayStandOn(labware.labware_id, labware_id))
       throw refused(`${environment.labware.get(labware_id)?.name ?? labware_id} stands ${name === position ? 'there' : `at ${name}`}`)
   }
   if (!isReserved && reserved_for !== null && reserved_for !== (thread?.thread_id ?? labware.labware_id))
     throw refused(`it is reserved for thread ${reserved_for}`)
+  // A lid comes back to its plate, wherever that stands.
+  const isLid = scheduler.lids.isLid(labware.labware_id)
+  if (isLid && scheduler.lids.mayStandOn(labware.labware_id, scheduler.position(position).labware_id)) return device
+  if (isLid && device !== null) throw refused(`it is the nest of ${device}; a lid lies at a position of the deck, or on its plate`)
   const holder = device === null ? undefined : scheduler.holds.holder(device)
   const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id
   if (!isOurs) throw refused(`thread ${holder} holds ${device}`)

@@ -4,10 +4,10 @@
 import type { Equipment } from '../../equipment/equipment.ts'
 import type { Graph, Hop } from '../../plans/graph.ts'
 import type { Obstacle } from '../../scheduler/request.ts'
-import type { LabwareThread } from '../thread.ts'
+import type { Mover } from '../lid_carrier.ts'
 
 /** Waits for one of the transporters that can make the hop, and takes it. Resolves with the hop of that transporter; undefined if only one can make it. */
-export function takeFreeArm(thread: LabwareThread, hop: Hop): Promise<Hop> | undefined {
+export function takeFreeArm(thread: Mover, hop: Hop): Promise<Hop> | undefined {
   const { scheduler, equipment } = thread.environment
   const { from, to } = hop
   // Labware in a gripper stays with its arm.

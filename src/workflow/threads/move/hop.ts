@@ -2,7 +2,6 @@
 
 import type { Person } from '../../../devices/device.ts'
 import { isHarmless } from '../../../devices/failure.ts'
-import type { CarriedLabware } from '../../../devices/way.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
@@ -11,11 +10,12 @@ import { placeOf, storedIn } from '../../state/labware.ts'
 import { isUncertain, type MoveState, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
 import { categoryOf } from '../action/causes.ts'
 import { enterSpace, reachIn, take } from '../clearance.ts'
+import { LidCarrier, type Mover } from '../lid_carrier.ts'
 import { getReady, openUp } from '../preparation.ts'
 import { Interrupt } from '../recovery.ts'
 import { type RunEnvironment, secondsAt } from '../run_environment.ts'
-import type { LabwareThread } from '../thread.ts'
 import { endUncertainty } from './by_hand.ts'
+import { carriedBy, mustReach } from './carried_labware.ts'
 import { mustBeClear, mustBeEmpty, WayLost } from './free_way.ts'
 import { decideIdentity, identifyHeld, Unidentified } from './identify.ts'
 import { MotionSync } from './motion_sync.ts'
@@ -26,7 +26,7 @@ import { PersonTask, PutElsewhere, showAgain, useOf } from './person_task.ts'
  * After a restart: puts labware in a gripper back where it was picked, because its route is lost, and a full gripper would block the thread that
  * must move first. The position is still reserved for the labware.
  */
-export async function setBack(thread: LabwareThread): Promise<void> {
+export async function setBack(thread: Mover): Promise<void> {
   const { labware, environment } = thread
   const position = environment.scheduler.whereIs(labware.labware_id)
   if (labware.held_by === null || position === undefined) return
@@ -44,7 +44,7 @@ export async function setBack(thread: LabwareThread): Promise<void> {
  * Makes one hop, in as many attempts as needed. Each attempt is a new move. Resolves with the reason if a person has put the labware where the thread must not
  * go on by itself.
  */
-export async function ride(thread: LabwareThread, route: Hop): Promise<LabError | undefined> {
+export async function ride(thread: Mover, route: Hop): Promise<LabError | undefined> {
   const { scheduler } = thread.environment
   const { labware } = thread
   let hop = route
@@ -69,7 +69,7 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<LabError 
       if (error instanceof WayLost) return undefined
       isAsked = true
       try {
-        if (error instanceof Unidentified) await decideIdentity(thread, error, 'MOVING')
+        if (error instanceof Unidentified && !(thread instanceof LidCarrier)) await decideIdentity(thread, error, 'MOVING')
         else if (!(error instanceof PutElsewhere)) await decide(thread, hop, { error, isThere })
       } catch (interrupt) {
         if (interrupt instanceof Interrupt) mayBeInGripper(thread, move)
@@ -93,7 +93,7 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<LabError 
  * Returns the hop of the next attempt: a person makes one move in place of an arm, and keeps it only while the labware may be in their hands. Labware that may
  * be in the gripper of the arm counts as held by it from then on.
  */
-function nextAttempt(thread: LabwareThread, move: MoveRun, route: Hop): Hop {
+function nextAttempt(thread: Mover, move: MoveRun, route: Hop): Hop {
   const { labware, state } = thread
   if (move.takeover !== null) {
     mayBeInGripper(thread, move)
@@ -105,12 +105,12 @@ function nextAttempt(thread: LabwareThread, move: MoveRun, route: Hop): Hop {
   return isInHands ? move.hop : route
 }
 
-function isPerson({ environment }: LabwareThread, transporter: string): boolean {
+function isPerson({ environment }: Mover, transporter: string): boolean {
   return environment.equipment.person?.(transporter) !== undefined
 }
 
 /** Throws `conflict` if a person must look first: a real storage may have presented its next labware, and the arm would put this one on top of it. */
-function mayGoBack(thread: LabwareThread, { to, transporter }: Hop): void {
+function mayGoBack(thread: Mover, { to, transporter }: Hop): void {
   const { labware, environment } = thread
   if (thread.control.isLost) throw new LabError('conflict', uncertainty(thread.state))
   if (!environment.scheduler.graph.positions.get(to)?.storage || !environment.equipment.isReal?.(transporter)) return
@@ -121,13 +121,13 @@ function mayGoBack(thread: LabwareThread, { to, transporter }: Hop): void {
 }
 
 /** Marks labware whose move is given up during the place: it may already stand at the target. */
-function mayStandThere(thread: LabwareThread, { hop, state }: MoveRun): void {
+function mayStandThere(thread: Mover, { hop, state }: MoveRun): void {
   if (thread.labware.held_by === null || !state.is_placing || hop.to === hop.from) return
   thread.setLabware({ placing: hop.to })
 }
 
 /** Marks labware as held by the gripper if its pick failed and nobody has said since where it is. */
-function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun): void {
+function mayBeInGripper(thread: Mover, { hop: { transporter } }: MoveRun): void {
   const { environment, thread_id } = thread
   const isFree = environment.scheduler.transporters.holder(transporter) === undefined
   // An arm that another thread uses has an empty gripper. A person may still have the labware.
@@ -142,7 +142,7 @@ function isRefusedPick(error: unknown): boolean {
 }
 
 /** Notes that a pick failed during the motion. The next pick with the transporter by another thread clears the note. */
-function failedToPick(thread: LabwareThread, move: MoveRun): void {
+function failedToPick(thread: Mover, move: MoveRun): void {
   // Without drivers there is no gripper that could be full.
   if (thread.environment.mode === 'PURE_SIM') return
   move.set({ has_failed_pick: true })
@@ -159,7 +159,7 @@ function failedToPick(thread: LabwareThread, move: MoveRun): void {
  * Begins a pick. Its gripper must be empty, so labware that another thread failed to pick with it still stands where it stood. The returned function
  * undoes that conclusion if the pick is not commanded after all. `holder` is the gripper out of which a person is to take the labware.
  */
-function beginsToPick(thread: LabwareThread, { hop, status }: MoveRun, holder: string | null): () => void {
+function beginsToPick(thread: Mover, { hop, status }: MoveRun, holder: string | null): () => void {
   const { failedPicks } = thread.environment
   const failed = failedPicks.get(hop.transporter)
   failed?.(false)
@@ -177,7 +177,7 @@ function beginsToPick(thread: LabwareThread, { hop, status }: MoveRun, holder: s
  * After a restart: keeps arms and devices apart at each place where labware of a cut-off move may be, and reports the labware, or asks the person who
  * carried it. `cut` is the move under way when the service ended; a move that an earlier restart cut off was reported then.
  */
-export function reportUncertain(thread: LabwareThread, cut: MoveState | null): void {
+export function reportUncertain(thread: Mover, cut: MoveState | null): void {
   const { execution, labware, state, thread_id, environment } = thread
   const { placing } = state
   const position = environment.scheduler.whereIs(labware.labware_id)
@@ -193,7 +193,7 @@ export function reportUncertain(thread: LabwareThread, cut: MoveState | null): v
 }
 
 /** Reports labware that an ending thread may leave in a gripper. Keeps each place where it may be, until somebody says where it is. */
-export function leaveUncertain(thread: LabwareThread): void {
+export function leaveUncertain(thread: Mover): void {
   const { execution, labware, state, thread_id, environment } = thread
   const { labware_id, name } = labware
   if (labware.held_by === null) return
@@ -207,7 +207,7 @@ export function leaveUncertain(thread: LabwareThread): void {
 
 type Failed = { error: unknown; isThere: () => boolean }
 
-async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { error, isThere }: Failed): Promise<void> {
+async function decide(thread: Mover, { from, to, transporter }: Hop, { error, isThere }: Failed): Promise<void> {
   const { execution, labware, state } = thread
   const already = state.placing === null ? '' : `, or it stands at ${state.placing} already`
   const where = labware.taken_by
@@ -241,10 +241,10 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
   if (state.retry_on !== before) throw thread.control.leaves('again')
   if (going === 'on')
     execution.events.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
-  thread.control.recovered('MOVING')
+  thread.control.recovered(thread instanceof LidCarrier && thread.action ? 'EXECUTING_ACTION' : 'MOVING')
 }
 
-async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolean): Promise<void> {
+async function carry(thread: Mover, move: MoveRun, isThere: () => boolean): Promise<void> {
   const { labware, environment } = thread
   const { signal } = thread.control
   const { from, to, transporter } = move.hop
@@ -281,7 +281,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       move.status.become('PREPARING_TO_MOVE')
       await getReady(environment, transporter, preparing)
       // Checked before the pick: an arm must not hold labware that it cannot put down.
-      equipment.mustReach?.(transporter, [from, to])
+      mustReach(thread, move.hop)
       for (const position of [from, to]) await open(position)
       mustBeClear(thread, to)
       takeBack = beginsToPick(thread, move, holder)
@@ -329,7 +329,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
  * Lets the transporter, which the thread has, come near: undefined when the devices that it reaches into are at rest, and no person and transporter are in
  * each other's way. Otherwise the promise resolves when it is to be tried anew.
  */
-function comeNear(thread: LabwareThread, hop: Hop, use: Use | null): Promise<void> | undefined {
+function comeNear(thread: Mover, hop: Hop, use: Use | null): Promise<void> | undefined {
   const { space } = thread.environment
   const rest = reachIn(thread, hop)
   // Others may move while the devices come to rest.
@@ -346,13 +346,13 @@ function learn(environment: RunEnvironment, { hop, picked_ms }: MoveRun, person:
 }
 
 /** Picks and places with an arm. */
-function byMachine(thread: LabwareThread, { hop: { from, to, transporter }, operations }: MoveRun) {
+function byMachine(thread: Mover, { hop: { from, to, transporter }, operations }: MoveRun) {
   const carry = (verb: 'pick' | 'place', position: string) => {
     return thread.environment.equipment.carry(transporter, verb, {
       position,
       from,
       to,
-      labware: carriedBy(thread),
+      labware: carriedBy(thread, position),
       signal: thread.control.signal,
       begun: (operation_id) => void operations.push({ operation: verb, operation_id, part: verb }),
     })
@@ -360,14 +360,8 @@ function byMachine(thread: LabwareThread, { hop: { from, to, transporter }, oper
   return { isDone: false, pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
 }
 
-/** Returns the labware of the thread as a transporter has to know it. How to grip it stands in the workflow. */
-export function carriedBy({ labware: { name, type, barcode }, plan, execution }: LabwareThread): CarriedLabware {
-  const grip = execution.workflow.document.labware[plan.labware]?.grip
-  return { name, type, barcode, ...(grip && { grip }) }
-}
-
 /** Leases the transporter and the devices that it reaches into to the run. The returned function ends the leases. Throws `locked`. */
-function holdAll({ environment, execution }: LabwareThread, { from, to, transporter }: Hop): () => void {
+function holdAll({ environment, execution }: Mover, { from, to, transporter }: Hop): () => void {
   const devices = [from, to].flatMap((position) => environment.scheduler.graph.positions.get(position)?.device ?? [])
   const held: (() => void)[] = []
   const letGo = () => {
@@ -383,7 +377,7 @@ function holdAll({ environment, execution }: LabwareThread, { from, to, transpor
 }
 
 /** Notes that somebody has taken the labware out of the gripper. */
-function outOfGripper(thread: LabwareThread): void {
+function outOfGripper(thread: Mover): void {
   const { held_by } = thread.labware
   if (held_by === null) return
   thread.setLabware({ held_by: null })

@@ -4,6 +4,7 @@ import { messageOf } from '../../../errors.ts'
 import { scannerAt, scannerOf } from '../../plans/scanners.ts'
 import type { ThreadStatus } from '../../state/statuses.ts'
 import { categoryOf } from '../action/causes.ts'
+import { LidCarrier, type Mover } from '../lid_carrier.ts'
 import { Interrupt } from '../recovery.ts'
 import type { LabwareThread } from '../thread.ts'
 import type { MoveRun } from './move.ts'
@@ -55,7 +56,9 @@ function dueAt({ labware, state, environment, execution }: LabwareThread): DueSc
 /**
  * Scans labware that a transporter with a scanner has picked up, once for each pick. Returns undefined if no scan is due. Rejects with `Unidentified`.
  */
-export function identifyHeld(thread: LabwareThread, move: MoveRun): Promise<void> | undefined {
+export function identifyHeld(thread: Mover, move: MoveRun): Promise<void> | undefined {
+  // A lid has no barcode of its own.
+  if (thread instanceof LidCarrier) return undefined
   const { from, to, transporter } = move.hop
   const scanner = scannerOf(thread.execution.workflow.topology, transporter)
   // Labware is set back to where it stood whether it is known or not.

@@ -1,14 +1,14 @@
 // Writes the state of a run to the disk before its labware moves, so that it says after a power cut where the labware may be.
 
-import type { LabwareThread } from '../thread.ts'
+import type { Mover } from '../lid_carrier.ts'
 
 /** The motions of one move. */
 export class MotionSync {
-  readonly #thread: LabwareThread
+  readonly #thread: Mover
   #isPreparing = false
   #isBegun = false
 
-  constructor(thread: LabwareThread) {
+  constructor(thread: Mover) {
     this.#thread = thread
   }
 

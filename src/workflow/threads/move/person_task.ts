@@ -8,8 +8,8 @@ import type { Hop } from '../../plans/graph.ts'
 import { scannerOf } from '../../plans/scanners.ts'
 import type { Use } from '../../scheduler/shared_space.ts'
 import type { MoveState } from '../../state/move.ts'
+import type { Mover } from '../lid_carrier.ts'
 import { timer } from '../run_environment.ts'
-import type { LabwareThread } from '../thread.ts'
 import { putByHand, putElsewhere } from './by_hand.ts'
 import type { ShownTask, TaskAnswer } from './carry_task.ts'
 import type { MoveRun } from './move.ts'
@@ -24,7 +24,7 @@ export class PutElsewhere {
 }
 
 export class PersonTask {
-  readonly #thread: LabwareThread
+  readonly #thread: Mover
   readonly #move: MoveRun
   readonly #person: Person
   readonly #step_id: string
@@ -42,7 +42,7 @@ export class PersonTask {
   #cancelReminder = () => {}
 
   /** The move has the id of the task from here on: the card knows it before the task is shown. */
-  constructor(thread: LabwareThread, move: MoveRun, person: Person) {
+  constructor(thread: Mover, move: MoveRun, person: Person) {
     this.#thread = thread
     this.#move = move
     this.#person = person
@@ -143,6 +143,11 @@ export class PersonTask {
   #instruction(isTaken: boolean): string {
     const { name, barcode } = this.#thread.labware
     const { from, to } = this.#move.hop
+    const lid =
+      this.#thread.labware.kind === 'lid' && this.#thread.labware.held_by === null && from !== to
+        ? wordsOfLid(this.#thread, this.#move.hop)
+        : null
+    if (lid !== null && !isTaken && !this.#move.state.has_failed_pick) return lid
     const what = barcode === null ? name : `${name} (barcode ${barcode})`
     if (isTaken) return `Put ${what} down at ${to}`
     const { held_by } = this.#thread.labware
@@ -181,8 +186,19 @@ export class PersonTask {
   }
 }
 
+/** Says how a lid is moved: from the plate on which it is, or on to that. */
+function wordsOfLid({ labware, environment }: Mover, { from, to }: Hop): string {
+  const { scheduler } = environment
+  const { labware_id, name } = labware
+  const plate = environment.labware.get(scheduler.lids.plateOf(labware_id)?.labware_id ?? '')
+  const called = plate === undefined ? 'its plate' : plate.barcode === null ? plate.name : `${plate.name} (barcode ${plate.barcode})`
+  return labware.on === undefined
+    ? `Put ${name}, which lies at ${from}, on ${called} at ${to}`
+    : `Take ${name} off ${called}, which stands at ${from}, and put it on ${to}`
+}
+
 /** Reminds of a task that nobody answers, and counts its thread as held from then on. The returned function cancels that. */
-function remindLater(thread: LabwareThread, { settings: { reminder_s } }: Person, { step_id, instruction }: Reminded): () => void {
+function remindLater(thread: Mover, { settings: { reminder_s } }: Person, { step_id, instruction }: Reminded): () => void {
   const { execution, environment, thread_id } = thread
   return timer(environment.clock, reminder_s, () => {
     environment.scheduler.cancelReservations(thread_id)
@@ -207,7 +223,7 @@ export function useOf(thread_id: string, move: MoveState, person: Person | undef
 }
 
 /** Throws `interlock` if the person was stopped, or leased, while the devices were opened: then the person is not asked. */
-function mustBeAsked({ environment }: LabwareThread, { transporter }: Hop): void {
+function mustBeAsked({ environment }: Mover, { transporter }: Hop): void {
   try {
     environment.equipment.mustBeUsable?.(transporter)
   } catch (error) {
@@ -216,7 +232,7 @@ function mustBeAsked({ environment }: LabwareThread, { transporter }: Hop): void
 }
 
 /** Holds the devices at these positions for the run, as far as nobody else has them. The returned function releases them. */
-function holdDevices({ environment, execution }: LabwareThread, positions: readonly string[]): () => void {
+function holdDevices({ environment, execution }: Mover, positions: readonly string[]): () => void {
   const { scheduler, equipment } = environment
   const devices = new Set(positions.flatMap((position) => scheduler.graph.positions.get(position)?.device ?? []))
   const releases = [...devices].flatMap((device) => {
@@ -235,7 +251,7 @@ function holdDevices({ environment, execution }: LabwareThread, positions: reado
  * Shows the task of a move again that the end of the service cut off. The answer says where the labware is, as an operator otherwise would. Until then
  * the person may have their hands there.
  */
-export function showAgain(thread: LabwareThread, move: MoveState, person: Person): void {
+export function showAgain(thread: Mover, move: MoveState, person: Person): void {
   const { execution, labware, thread_id } = thread
   const { space } = thread.environment
   const { from, to, transporter, step_id } = move
@@ -294,12 +310,12 @@ function asMeant(given: TaskAnswer, { from, to }: Pick<Hop, 'from' | 'to'>): Tas
 }
 
 /** Whether a person has to read the barcode: as set, and in place of an arm that would have scanned it. */
-function asksBarcode({ execution }: LabwareThread, { instead_of }: MoveState, { settings }: Person): boolean {
+function asksBarcode({ execution }: Mover, { instead_of }: MoveState, { settings }: Person): boolean {
   return settings.ask_barcode || (instead_of !== null && scannerOf(execution.workflow.topology, instead_of) !== undefined)
 }
 
 /** Throws `conflict` for a barcode that is missing, or that of other labware. */
-function checkBarcode(thread: LabwareThread, { answer, barcode: read }: TaskAnswer, isAsked: boolean): void {
+function checkBarcode(thread: Mover, { answer, barcode: read }: TaskAnswer, isAsked: boolean): void {
   const { labware, execution } = thread
   const { name, barcode: wanted } = labware
   if (read === undefined) {
@@ -313,6 +329,6 @@ function checkBarcode(thread: LabwareThread, { answer, barcode: read }: TaskAnsw
 }
 
 /** Notes the barcode of labware that had none. */
-function noteBarcode(thread: LabwareThread, { barcode }: TaskAnswer): void {
+function noteBarcode(thread: Mover, { barcode }: TaskAnswer): void {
   if (barcode !== undefined && thread.labware.barcode === null) thread.setLabware({ barcode })
 }

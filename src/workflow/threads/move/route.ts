@@ -5,6 +5,7 @@ import type { Hop } from '../../plans/graph.ts'
 import type { Again, Candidate, Obstacle, Request, RequestHandle } from '../../scheduler/request.ts'
 import type { Scheduler } from '../../scheduler/scheduler.ts'
 import type { Signal } from '../../scheduler/signal.ts'
+import { knowLid } from '../lid_carrier.ts'
 import { ActionExit } from '../recovery.ts'
 import type { LabwareThread } from '../thread.ts'
 import { takeFreeArm } from './free_arm.ts'
@@ -13,7 +14,7 @@ import { identify } from './identify.ts'
 
 type Answer = { granted: Candidate | undefined } | { position: string; again: Again } | { stuck: string }
 
-export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'urgency_s' | 'keeps' | 'stands'> & {
+export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'lidStops' | 'forLid' | 'use' | 'urgency_s' | 'keeps' | 'stands'> & {
   what: string
   /** See `Request`; read again each time `guests` tells. */
   inputs?(): readonly string[]
@@ -67,6 +68,8 @@ class Asking implements Request {
   readonly from: Request['from']
   readonly candidates: Request['candidates']
   readonly after: Request['after']
+  readonly lidStops: NonNullable<Request['lidStops']>
+  readonly forLid: boolean
   readonly use: Request['use']
   readonly urgency_s: number
   readonly home: string
@@ -82,6 +85,7 @@ class Asking implements Request {
   #unwatch: (() => void) | undefined
 
   constructor(thread: LabwareThread, wanted: ThreadRequest) {
+    const { lidStops = [], forLid = false } = wanted
     const { candidates, after, use, urgency_s = 0, keeps, inputs, priority = 1, mayPark = true, stands = false } = wanted
     this.thread_id = thread.thread_id
     this.priority = priority
@@ -91,6 +95,8 @@ class Asking implements Request {
     this.from = stands ? undefined : storageOf(thread)
     this.candidates = candidates
     this.after = after
+    this.lidStops = lidStops
+    this.forLid = forLid
     this.use = use
     this.urgency_s = urgency_s
     this.home = thread.state.starts_at
@@ -334,6 +340,7 @@ export async function appear(thread: LabwareThread, position: string): Promise<v
   if (kept) await kept
   environment.labware.set(labware.labware_id, labware)
   environment.scheduler.put(labware.labware_id, position, thread_id)
+  knowLid(thread)
   thread.setLabware({ state: 'IN_JOURNEY' })
 }
 
