@@ -22,6 +22,7 @@ import { smc } from './smc.ts'
 import { soak } from './soak.ts'
 import { sseFanout } from './sse_fanout.ts'
 import { start } from './start.ts'
+import { urgent } from './urgent.ts'
 
 const requests: readonly Bench[] = [httpGet, httpPost, eventFull, sseFanout, estop, estopDrivers, estopMoves, fleet, attacksBench]
 const benches: readonly Bench[] = [
@@ -31,6 +32,7 @@ const benches: readonly Bench[] = [
   runRecord,
   smc,
   makespan,
+  urgent,
   bridges,
   start,
   devices,
