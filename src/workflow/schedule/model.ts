@@ -59,7 +59,9 @@ export type Model = {
   /** Jobs of one class can stand for each other. */
   readonly classOf: Int32Array
   readonly weight: Float64Array
-  readonly weightOfAll: number
+  /** How much the end of each labware counts. For the makespan that is what its weight exceeds that of the least important labware, and a little. */
+  readonly weightOfEnd: Float64Array
+  readonly weightOfEnds: number
   readonly pools: readonly Pool[]
   /** The pools to which a stop brings work: `stopPool[firstPool[stop] ... firstPool[stop + 1] - 1]`. */
   readonly firstPool: Int32Array
@@ -215,6 +217,20 @@ function alikeOf({ jobs, places }: Problem, isBuffer: Uint8Array, pools: readonl
 export const hasDelays = ({ problem, within }: Model): boolean =>
   problem.objective === 'open_time' || within.some((seconds) => seconds < Number.POSITIVE_INFINITY)
 
+/** One more step of priority doubles a weight. Above this many steps weights stay the same: a larger one would drown the others in the rounding of sums. */
+const mostSteps = 10
+
+/** The part of the makespan that the ends of all labware count where no labware is more important than other labware. */
+const tie = 1e-6
+
+function weightsOf({ jobs, objective }: Problem): Pick<Model, 'weight' | 'weightOfEnd' | 'weightOfEnds'> {
+  // Labware without stops stands in the way, and is of no run.
+  const least = Math.min(...jobs.flatMap(({ stops, priority }) => (stops.length > 0 ? priority : [])))
+  const weight = Float64Array.from(jobs, ({ priority, stops }) => (stops.length > 0 ? 2 ** Math.min(mostSteps, priority - least) : 1))
+  const weightOfEnd = objective === 'makespan' ? weight.map((each) => each - 1 + tie / jobs.length) : weight
+  return { weight, weightOfEnd, weightOfEnds: weightOfEnd.reduce((sum, each) => sum + each, 0) }
+}
+
 export function modelOf(problem: Problem): Model {
   const { jobs, places, arms, ways, groups } = problem
   const each = tables(problem)
@@ -252,8 +268,7 @@ export function modelOf(problem: Problem): Model {
     inTurn,
     turnOfKind: turnsOfKinds(problem, each.firstStop, inTurn),
     classOf: classes(problem),
-    weight: Float64Array.from(jobs, ({ priority }) => 2 ** priority),
-    weightOfAll: jobs.reduce((sum, { priority }) => sum + 2 ** priority, 0),
+    ...weightsOf(problem),
     sharers: Int32Array.from(places, (_, place) => jobs.reduce((sum, _, job) => sum + isBuffer[job * places.length + place]!, 0)),
     alike: alikeOf(problem, isBuffer, made.pools),
     ...each,

@@ -6,9 +6,8 @@ import { type Hop, isAtStart, missed, type States } from './state.ts'
 export function costOf(states: States, slot: number): number {
   const { objective } = states.model.problem
   const [end, flow, open] = [states.end[slot]!, states.flow[slot]!, states.open[slot]!]
-  const main = objective === 'makespan' ? end : objective === 'flow_time' ? flow : open
-  const tie = objective === 'makespan' ? flow / states.model.jobs : end
-  return states.excess[slot]! * missed + main + 1e-6 * tie
+  const main = objective === 'makespan' ? end + flow : (objective === 'flow_time' ? flow : open) + 1e-6 * end
+  return states.excess[slot]! * missed + main
 }
 
 /** Sums over all labware what is certain after a hop. The numbers are members, so that none is allocated. */
@@ -85,13 +84,14 @@ export class Sums {
       const place = this.#place[index]!
       if (place === hop.to && freeTo > leaves) leaves = freeTo
       if (place === hop.from && freeFrom > leaves) leaves = freeFrom
-      this.#add(model.weight[job]!, leaves, leaves + this.#tail[index]!, this.#open[index]!, this.#excess[index]!)
+      this.#add(job, leaves, leaves + this.#tail[index]!, this.#open[index]!, this.#excess[index]!)
     }
     this.#addMoved(hop, soonest)
   }
 
-  #add(weight: number, leaves: number, end: number, open: number, excess: number): void {
-    this.flow += weight * end
+  #add(job: number, leaves: number, end: number, open: number, excess: number): void {
+    const weight = this.#states.model.weight[job]!
+    this.flow += this.#states.model.weightOfEnd[job]! * end
     if (end > this.most) this.most = end
     this.open += weight * Math.max(0, leaves + open)
     this.excess += weight * Math.max(0, leaves + excess)
@@ -114,7 +114,7 @@ export class Sums {
     const leaves = isDone ? now : Math.max(now, soonest)
     const lead = isDone ? Number.NEGATIVE_INFINITY : hopIn[next]! - before
     this.#add(
-      weight,
+      job,
       leaves,
       leaves + tail[next]!,
       isAtStart(model, job, next, hop.to) ? Number.NEGATIVE_INFINITY : lead,

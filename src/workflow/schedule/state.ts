@@ -107,7 +107,7 @@ export class States {
       this.ready[slot * jobs + job] = ready_s
       this.since[slot * jobs + job] = since_s
       if (this.#isDone(job, first)) {
-        this.flow[slot]! += model.weight[job]! * ready_s
+        this.flow[slot]! += model.weightOfEnd[job]! * ready_s
         this.end[slot] = Math.max(this.end[slot]!, ready_s)
       }
       if (!model.isStorage[at] && (stays || !this.#isDone(job, first))) this.holder[slot * places + at] = job
@@ -224,9 +224,9 @@ export class States {
   }
 
   #finish(slot: number, job: number): void {
-    const { jobs, places, weight, problem } = this.model
+    const { jobs, places, weightOfEnd, problem } = this.model
     const end = this.ready[slot * jobs + job]!
-    this.flow[slot]! += weight[job]! * end
+    this.flow[slot]! += weightOfEnd[job]! * end
     this.end[slot] = Math.max(this.end[slot]!, end)
     const place = slot * places + this.at[slot * jobs + job]!
     if (problem.jobs[job]!.stays || this.holder[place] !== job) return
