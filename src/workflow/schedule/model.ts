@@ -58,10 +58,15 @@ export type Model = {
   readonly turnOfKind: Int32Array
   /** Jobs of one class can stand for each other. */
   readonly classOf: Int32Array
+  /** How important each labware is: 1 for the least important. */
   readonly weight: Float64Array
-  /** How much the end of each labware counts. For the makespan that is what its weight exceeds that of the least important labware, and a little. */
+  /** How much the end of each labware counts. */
   readonly weightOfEnd: Float64Array
   readonly weightOfEnds: number
+  /** For the makespan: the number of runs that are more important than others, how much the end of each counts, and the run of each labware; -1 for other labware. */
+  readonly runs: number
+  readonly weightOfRun: Float64Array
+  readonly runOf: Int16Array
   readonly pools: readonly Pool[]
   /** The pools to which a stop brings work: `stopPool[firstPool[stop] ... firstPool[stop + 1] - 1]`. */
   readonly firstPool: Int32Array
@@ -223,12 +228,24 @@ const mostSteps = 10
 /** The part of the makespan that the ends of all labware count where no labware is more important than other labware. */
 const tie = 1e-6
 
-function weightsOf({ jobs, objective }: Problem): Pick<Model, 'weight' | 'weightOfEnd' | 'weightOfEnds'> {
+/** The part of the weight of a run by which each of its labware counts, so that all of it is early and not only in time for the end of the run. */
+const shareOfLabware = 0.05
+
+function weightsOf({ jobs, objective }: Problem): Pick<Model, 'weight' | 'weightOfEnd' | 'weightOfEnds' | 'runs' | 'weightOfRun' | 'runOf'> {
   // Labware without stops stands in the way, and is of no run.
   const least = Math.min(...jobs.flatMap(({ stops, priority }) => (stops.length > 0 ? priority : [])))
   const weight = Float64Array.from(jobs, ({ priority, stops }) => (stops.length > 0 ? 2 ** Math.min(mostSteps, priority - least) : 1))
-  const weightOfEnd = objective === 'makespan' ? weight.map((each) => each - 1 + tie / jobs.length) : weight
-  return { weight, weightOfEnd, weightOfEnds: weightOfEnd.reduce((sum, each) => sum + each, 0) }
+  const more = objective === 'makespan' ? weight.map((each) => each - 1) : weight.map(() => 0)
+  const important = [...new Set(jobs.flatMap(({ run }, job) => (more[job]! > 0 ? run : [])))]
+  const weightOfEnd = objective === 'makespan' ? more.map((each) => (each * shareOfLabware + tie) / jobs.length) : weight
+  return {
+    weight,
+    weightOfEnd,
+    weightOfEnds: weightOfEnd.reduce((sum, each) => sum + each, 0),
+    runs: important.length,
+    weightOfRun: Float64Array.from(important, (run) => Math.max(...jobs.map((job, index) => (job.run === run ? more[index]! : 0)))),
+    runOf: Int16Array.from(jobs, ({ run }, job) => (more[job]! > 0 ? important.indexOf(run) : -1)),
+  }
 }
 
 export function modelOf(problem: Problem): Model {

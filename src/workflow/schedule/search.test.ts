@@ -83,7 +83,7 @@ function bench(
     const pad = devices + parks + index
     const buffers = [...Array.from({ length: parks }, (_, park) => devices + park), ...(at === undefined ? [pad] : [])]
     const end = { options: [{ place: pad, seconds: 0 }], within_s: null }
-    const job = { thread_id: `plate-${index}`, kind: kind ?? index, priority, buffers, stays: true }
+    const job = { thread_id: `plate-${index}`, kind: kind ?? index, run: index, priority, buffers, stays: true }
     return { ...job, at: at ?? pad, ready_s, since_s: ready_s, stops: [...stops, end] }
   })
   return {
