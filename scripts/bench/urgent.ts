@@ -66,7 +66,13 @@ function rowsOf(what: string, all: readonly Case[]): Row[] {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
   const ratios = all.map(ratioOf)
   const sorted = all.toSorted((a, b) => ratioOf(b) - ratioOf(a))
-  console.log(what, sorted.slice(0, 5).map((one) => `seed ${one.seed}: ${ratioOf(one).toFixed(2)}`).join(', '))
+  console.log(
+    what,
+    sorted
+      .slice(0, 5)
+      .map((one) => `seed ${one.seed}: ${ratioOf(one).toFixed(2)}`)
+      .join(', '),
+  )
   return [
     row(`${what}, mean`, '', mean(ratios)),
     row(`${what}, p90`, '', percentile(ratios, 0.9)),

@@ -228,16 +228,19 @@ const mostSteps = 10
 /** The part of the makespan that the ends of all labware count where no labware is more important than other labware. */
 const tie = 1e-6
 
-/** The part of the weight of a run by which each of its labware counts, so that all of it is early and not only in time for the end of the run. */
-const shareOfLabware = 0.05
-
-function weightsOf({ jobs, objective }: Problem): Pick<Model, 'weight' | 'weightOfEnd' | 'weightOfEnds' | 'runs' | 'weightOfRun' | 'runOf'> {
+function weightsOf({
+  jobs,
+  objective,
+}: Problem): Pick<Model, 'weight' | 'weightOfEnd' | 'weightOfEnds' | 'runs' | 'weightOfRun' | 'runOf'> {
   // Labware without stops stands in the way, and is of no run.
   const least = Math.min(...jobs.flatMap(({ stops, priority }) => (stops.length > 0 ? priority : [])))
   const weight = Float64Array.from(jobs, ({ priority, stops }) => (stops.length > 0 ? 2 ** Math.min(mostSteps, priority - least) : 1))
   const more = objective === 'makespan' ? weight.map((each) => each - 1) : weight.map(() => 0)
   const important = [...new Set(jobs.flatMap(({ run }, job) => (more[job]! > 0 ? run : [])))]
-  const weightOfEnd = objective === 'makespan' ? more.map((each) => (each * shareOfLabware + tie) / jobs.length) : weight
+  // The end of a run counts as much as the mean of the ends of its labware: with its end alone, labware with time to spare would go last.
+  const sizeOf = (run: number) => jobs.filter((job) => job.run === run).length
+  const ofEnd = (each: number, job: number) => (each > 0 ? each / sizeOf(jobs[job]!.run) : 0) + tie / jobs.length
+  const weightOfEnd = objective === 'makespan' ? more.map(ofEnd) : weight
   return {
     weight,
     weightOfEnd,
