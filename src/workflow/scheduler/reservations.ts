@@ -5,6 +5,7 @@ import type { Hops } from '../plans/timing.ts'
 import type { Advice, PlanVerdict } from './advice.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
+import type { Priorities } from './priorities.ts'
 import type { Keep } from './request.ts'
 
 /** The input for planning: the clock, and the durations of hops. */
@@ -26,6 +27,7 @@ export class Reservations {
   readonly #occupancy: Occupancy
   readonly #ahead: Ahead | undefined
   readonly #advice: Advice
+  readonly #priorities: Priorities
   readonly #wake: () => void
   readonly #of = new Map<Claimant, readonly Reservation[]>()
   /** The reservations of each device, ordered by their beginning. */
@@ -33,7 +35,12 @@ export class Reservations {
   #alarm: { at: number; cancel(): void } | undefined
 
   /** `wake` is called when the passage of time may have made a grant possible. */
-  constructor(occupancy: Occupancy, { ahead, advice }: { ahead: Ahead | undefined; advice: Advice }, wake: () => void) {
+  constructor(
+    occupancy: Occupancy,
+    { ahead, advice, priorities }: { ahead: Ahead | undefined; advice: Advice; priorities: Priorities },
+    wake: () => void,
+  ) {
+    this.#priorities = priorities
     this.#occupancy = occupancy
     this.#advice = advice
     this.#ahead = ahead
@@ -45,6 +52,8 @@ export class Reservations {
     const planned = this.#advice.verdict(ticket, resource, this.now())
     if (planned) return planned.kind === 'first' ? undefined : this.#plannedOtherwise(resource, planned)
     const { keeps } = ticket.request
+    const by = this.#yieldsTo(ticket, resource)
+    if (by) return { reason: 'booked', wanted: (resource as DeviceSites).name, by, at: Number.POSITIVE_INFINITY }
     if (this.#of.size === 0 && !keeps) return undefined
     const reservation = this.#on.size > 0 ? this.#inTheWay(ticket, resource) : undefined
     if (reservation) return { reason: 'booked', wanted: reservation.sites.name, by: reservation.claimant, at: Number.POSITIVE_INFINITY }
@@ -98,6 +107,59 @@ export class Reservations {
     this.#occupancy.breakPromise(claimant)
     if (reason === 'window' && !claimant.hurries) this.giveUp(claimant)
     if (Number.isFinite(at)) this.lookAgain(at)
+  }
+
+  /**
+   * Returns the claimant of a more important run that will come to a free device before the ticket's use of the device would end. Undefined if nothing but
+   * time leads that claimant to the device is not certain: so nobody ever waits for a claimant that may wait for it.
+   */
+  #yieldsTo(ticket: Ticket, resource: Resource): Claimant | undefined {
+    const { claimant, request } = ticket
+    if (!this.#priorities.differ || !this.#ahead || claimant.hurries || !(resource instanceof DeviceSites)) return undefined
+    if (claimant.placement?.zone.device === resource) return undefined
+    const steps = this.#priorities.of(claimant.thread_id)
+    const end = this.now() + this.#wayTo(claimant, resource) + this.#use(request.use?.stays(resource.name))
+    for (const other of this.#occupancy.claimants.values()) {
+      if (other === claimant || other.isHeld || this.#priorities.of(other.thread_id) < steps + 1) continue
+      if (this.#arrivalAt(other, resource) < end) return other
+    }
+    return undefined
+  }
+
+  /** Estimates when the labware of a claimant comes to a device, if nothing has to happen before but work and moves that are under way; Infinity if that is unknown, or if it has the choice. */
+  #arrivalAt(claimant: Claimant, sites: DeviceSites): number {
+    const { ticket, last } = claimant
+    let at: DeviceSites | undefined
+    let end = Number.POSITIVE_INFINITY
+    const use = (ticket ?? last)?.request.use
+    if (ticket) {
+      for (const resource of ticket.resources) {
+        if (!(resource instanceof DeviceSites)) return Number.POSITIVE_INFINITY
+        const arrives = Math.max(this.now(), this.#freeAt(resource, claimant, ticket.inputs).at) + this.#wayTo(claimant, resource)
+        if (resource === sites && ticket.resources.length === 1 && resource.holder) return arrives
+        const ends = arrives + (use?.seconds(resource.name) ?? Number.POSITIVE_INFINITY) * 1000
+        if (ends < end) [at, end] = [resource, ends]
+      }
+    } else if (last?.state === 'granted') {
+      const resource = last.resources[last.granted]
+      if (!(resource instanceof DeviceSites)) return Number.POSITIVE_INFINITY
+      at = resource
+      // Labware whose work has ended asks for its next device in one of the next turns.
+      if (resource.holder === claimant) {
+        const began = resource.grant?.began ?? this.now() + this.#wayTo(claimant, resource)
+        end = began + (use?.seconds(resource.name) ?? Number.POSITIVE_INFINITY) * 1000
+      } else end = this.now()
+      if (end < this.now()) return Number.POSITIVE_INFINITY
+    }
+    for (const { devices, seconds } of use?.later?.() ?? []) {
+      if (!at || end === Number.POSITIVE_INFINITY) break
+      const [next, ...others] = devices.map((device) => this.#occupancy.device(device))
+      end += this.#between(at, next!)
+      if (next === sites) return others.length > 0 ? Number.POSITIVE_INFINITY : end
+      end += (seconds(next!.name) ?? Number.POSITIVE_INFINITY) * 1000
+      at = next
+    }
+    return Number.POSITIVE_INFINITY
   }
 
   /** Has everything considered again at a time, in ms. */
@@ -216,11 +278,14 @@ export class Reservations {
   }
 
   /** Estimates how long the claimant waits for one of these resources, in ms; Infinity if that is unknown. */
-  waitFor({ claimant, resources, inputs }: Ticket): number {
+  waitFor(ticket: Ticket): number {
+    const { claimant, resources, inputs } = ticket
     const now = this.now()
     const waits = resources.map((resource) =>
       resource instanceof DeviceSites
-        ? this.#freeAt(resource, claimant, inputs).at - now
+        ? this.#yieldsTo(ticket, resource)
+          ? Number.POSITIVE_INFINITY
+          : this.#freeAt(resource, claimant, inputs).at - now
         : resource.placement
           ? Number.POSITIVE_INFINITY
           : 0,

@@ -12,6 +12,7 @@ import { type Claimant, Ticket } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
 import { PresentState, stateOf } from './present_state.ts'
+import { Priorities } from './priorities.ts'
 import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
 import { RequestQueue } from './request_queue.ts'
 import { type Ahead, Reservations } from './reservations.ts'
@@ -29,6 +30,7 @@ export class Scheduler {
   /** The plan, if there is one. */
   readonly advice = new Advice()
   readonly present: PresentState
+  readonly priorities: Priorities
   readonly #occupancy: Occupancy
   readonly #reservations: Reservations
   readonly #requests: RequestQueue
@@ -49,10 +51,13 @@ export class Scheduler {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
     this.present = new PresentState(this.#occupancy)
-    this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice }, () => this.#settle())
+    const priorities = new Priorities(() => this.#reservations.now())
+    this.priorities = priorities
+    this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice, priorities }, () => this.#settle())
     this.transporters = new TransporterQueue(
       (thread_id) => this.#isPressed(thread_id),
       (thread_id) => this.advice.startOf(thread_id),
+      priorities,
     )
     this.access = new DeviceAccess(this.#occupancy, {
       isHeldUp: this.#isHeldUp,
@@ -60,10 +65,7 @@ export class Scheduler {
     })
     const avoidance = new DeadlockAvoidance(this.#occupancy, safety, () => this.#settle())
     this.safety = avoidance.counts
-    this.#requests = new RequestQueue(this.#occupancy, {
-      avoidance,
-      reservations: this.#reservations,
-    })
+    this.#requests = new RequestQueue(this.#occupancy, { avoidance, reservations: this.#reservations, priorities })
     this.#routeGrants = new RouteGrants(this.#occupancy, {
       isHeldUp: this.#isHeldUp,
       withdraw: (routeGrant) => {
