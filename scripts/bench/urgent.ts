@@ -55,7 +55,7 @@ async function caseOf(seed: number, plan: Plan): Promise<Case> {
     seed,
     flow_s: (own.end_s ?? Number.POSITIVE_INFINITY) - at_s,
     alone_s: alone!.end_s!,
-    blocked_s: unavoidable(routes, at_s, ended.slice(0, -1)),
+    blocked_s: unavoidable(routes, own, ended.slice(0, -1)),
     isComplete: ended.every((one: Ended) => one.end_s !== null),
   }
 }

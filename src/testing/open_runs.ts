@@ -15,7 +15,13 @@ import { randomFrom } from './scheduler_runs.ts'
 export type Order = { readonly workflow: string; readonly at_s: number; readonly priority?: number; readonly plan?: 'on' | 'off' }
 
 /** A run that was ordered. The times of `rows` are those of the clock of the bench. `end_s` is null for a run that did not complete. */
-export type Ended = { readonly order: Order; readonly end_s: number | null; readonly rows: readonly TimelineRow[] }
+export type Ended = {
+  readonly order: Order
+  readonly end_s: number | null
+  readonly rows: readonly TimelineRow[]
+  /** For each thread of the bench that had a device for its action when the run came, this device. */
+  readonly given: ReadonlyMap<string, string>
+}
 
 type Documents = { readonly topology: object; readonly workflows: readonly object[] }
 
@@ -31,6 +37,7 @@ export async function ordered(
   const library = compileLibrary(sources, nothing)
   if (library.faults[0]) throw new Error(library.faults[0].reason)
   const open = new Map<Order, Execution>()
+  const given = new Map<Order, ReadonlyMap<string, string>>()
   const environments = new RunEnvironments(
     { clock: { now: () => 0, after: () => () => {} }, newId: flatId, ...(search && { search }) },
     () => [...open.values()].filter(({ isOver }) => !isOver),
@@ -57,6 +64,8 @@ export async function ordered(
   }
   const begin = (order: Order) => {
     const execution = new Execution(library.workflows.get(order.workflow)!, environment, { isJoinable: false, around })
+    const live = [...open.values()].flatMap((other) => other.live())
+    given.set(order, new Map(live.flatMap(({ thread_id, action }) => (action?.device ? [[thread_id, action.device]] : []))))
     open.set(order, execution)
     const { workflow, priority = 0, plan } = order
     const usual = { run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
@@ -71,7 +80,7 @@ export async function ordered(
     const from_s = order.at_s
     const rows = timeline.rows().map((row) => ({ ...row, started: added(row.started, from_s), ended: added(row.ended, from_s) }))
     const isCompleted = phase.current === 'completed'
-    return { order, rows, end_s: isCompleted ? Math.max(...rows.map(({ ended }) => ended ?? 0)) : null }
+    return { order, rows, given: given.get(order)!, end_s: isCompleted ? Math.max(...rows.map(({ ended }) => ended ?? 0)) : null }
   })
 }
 
@@ -130,11 +139,11 @@ function shuffled<Item>(items: readonly Item[], random: (below: number) => numbe
 const hop_s = 12
 
 /**
- * Returns the seconds by which an urgent run must end later than alone, because work cannot be interrupted that was under way when it came: a hop of the
- * last arm that becomes free, and work at a device, with the hop to the device before it and the hop out of it after it. Each plate of the urgent run is
- * looked at alone, as if it had the rest of the bench to itself.
+ * Returns the seconds by which an urgent run must end later than alone, because of work that was under way when it came: a hop, where all arms were busy,
+ * and the work at each device that other labware had already been given, until a hop out of it. Such work is neither interrupted nor called off. Each
+ * plate of the urgent run is looked at alone, as if it had the rest of the bench to itself.
  */
-export function unavoidable(routes: readonly (readonly Step[])[], at_s: number, others: readonly Ended[]): number {
+export function unavoidable(routes: readonly (readonly Step[])[], { order: { at_s }, given }: Ended, others: readonly Ended[]): number {
   const rows = others.flatMap(({ rows }) => rows)
   const isUnderWay = ({ started, ended }: TimelineRow) => started !== null && ended !== null && started <= at_s && ended > at_s
   const moves = rows.filter(({ kind }) => kind === 'move')
@@ -142,10 +151,9 @@ export function unavoidable(routes: readonly (readonly Step[])[], at_s: number, 
   const busyArms = moves.filter(isUnderWay)
   const arm_s = busyArms.length < arms.size || busyArms.length === 0 ? 0 : Math.min(...busyArms.map(({ ended }) => ended! - at_s))
   const busy_s = new Map<string, number>()
-  for (const { kind, device, started, ended, thread_id } of rows) {
-    if (kind !== 'action' || device === null || started === null || ended === null || ended <= at_s) continue
-    const comes = moves.filter((move) => move.thread_id === thread_id && move.ended! <= started).at(-1)
-    if (Math.min(started, comes?.started ?? started) <= at_s) busy_s.set(device, ended - at_s)
+  for (const { kind, device, ended, thread_id } of rows) {
+    if (kind !== 'action' || device === null || ended === null || ended <= at_s || given.get(thread_id) !== device) continue
+    busy_s.set(device, Math.min(busy_s.get(device) ?? Number.POSITIVE_INFINITY, ended - at_s))
   }
   const late = routes.map((route) => {
     let [now, alone] = [arm_s, 0]

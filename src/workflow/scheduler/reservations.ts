@@ -121,13 +121,13 @@ export class Reservations {
     const end = this.now() + this.#wayTo(claimant, resource) + this.#use(request.use?.stays(resource.name))
     for (const other of this.#occupancy.claimants.values()) {
       if (other === claimant || other.isHeld || this.#priorities.of(other.thread_id) < steps + 1) continue
-      if (this.#arrivalAt(other, resource) < end) return other
+      if (this.#arrivalAt(other, resource, claimant) < end) return other
     }
     return undefined
   }
 
   /** Estimates when the labware of a claimant comes to a device, if nothing has to happen before but work and moves that are under way; Infinity if that is unknown, or if it has the choice. */
-  #arrivalAt(claimant: Claimant, sites: DeviceSites): number {
+  #arrivalAt(claimant: Claimant, sites: DeviceSites, asking: Claimant): number {
     const { ticket, last } = claimant
     let at: DeviceSites | undefined
     let end = Number.POSITIVE_INFINITY
@@ -135,7 +135,8 @@ export class Reservations {
     if (ticket) {
       for (const resource of ticket.resources) {
         if (!(resource instanceof DeviceSites)) return Number.POSITIVE_INFINITY
-        const arrives = Math.max(this.now(), this.#freeAt(resource, claimant, ticket.inputs).at) + this.#wayTo(claimant, resource)
+        const free = this.#isAboutToLeave(resource, asking) ? 0 : this.#freeAt(resource, claimant, ticket.inputs).at
+        const arrives = Math.max(this.now(), free) + this.#wayTo(claimant, resource)
         if (resource === sites && ticket.resources.length === 1 && resource.holder) return arrives
         const ends = arrives + (use?.seconds(resource.name) ?? Number.POSITIVE_INFINITY) * 1000
         if (ends < end) [at, end] = [resource, ends]
@@ -160,6 +161,14 @@ export class Reservations {
       at = next
     }
     return Number.POSITIVE_INFINITY
+  }
+
+  /** Whether labware has finished in a device, and is to make room. It may go elsewhere before it gets its next place. */
+  #isAboutToLeave({ holder, promisedTo, zones }: DeviceSites, asking: Claimant): boolean {
+    if (holder || promisedTo) return false
+    return zones.every(
+      ({ reservedFor, placement }) => !reservedFor && placement?.claimant !== asking && placement?.claimant?.isHeld !== true,
+    )
   }
 
   /** Has everything considered again at a time, in ms. */
