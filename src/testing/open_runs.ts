@@ -92,7 +92,7 @@ export type Crowd = {
   readonly devices: number
   readonly parks: number
   readonly arms: 1 | 2
-  /** Of each of the open runs, and of the urgent one. */
+  /** The plates of each of the open runs, and those of the urgent one. */
   readonly plates: number
   readonly urgentPlates: number
 }

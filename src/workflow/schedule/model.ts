@@ -222,7 +222,7 @@ function alikeOf({ jobs, places }: Problem, isBuffer: Uint8Array, pools: readonl
 export const hasDelays = ({ problem, within }: Model): boolean =>
   problem.objective === 'open_time' || within.some((seconds) => seconds < Number.POSITIVE_INFINITY)
 
-/** One more step of priority doubles a weight. Above this many steps weights stay the same: a larger one would drown the others in the rounding of sums. */
+/** The most steps of priority, each of which doubles a weight. Larger weights would drown the others in the rounding of sums. */
 const mostSteps = 10
 
 /** The part of the makespan that the ends of all labware count where no labware is more important than other labware. */

@@ -5,7 +5,6 @@ import type { Hops } from '../plans/timing.ts'
 import type { Advice, PlanVerdict } from './advice.ts'
 import { type Claimant, DeviceSites, type Resource, type Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
-import type { Priorities } from './priorities.ts'
 import type { Keep } from './request.ts'
 
 /** The input for planning: the clock, and the durations of hops. */
@@ -27,20 +26,16 @@ export class Reservations {
   readonly #occupancy: Occupancy
   readonly #ahead: Ahead | undefined
   readonly #advice: Advice
-  readonly #priorities: Priorities
   readonly #wake: () => void
+  /** Says which requests leave a device free for a more important run. */
+  precedence: { of(ticket: Ticket, resource: Resource): Claimant | undefined } | undefined
   readonly #of = new Map<Claimant, readonly Reservation[]>()
   /** The reservations of each device, ordered by their beginning. */
   readonly #on = new Map<DeviceSites, Reservation[]>()
   #alarm: { at: number; cancel(): void } | undefined
 
   /** `wake` is called when the passage of time may have made a grant possible. */
-  constructor(
-    occupancy: Occupancy,
-    { ahead, advice, priorities }: { ahead: Ahead | undefined; advice: Advice; priorities: Priorities },
-    wake: () => void,
-  ) {
-    this.#priorities = priorities
+  constructor(occupancy: Occupancy, { ahead, advice }: { ahead: Ahead | undefined; advice: Advice }, wake: () => void) {
     this.#occupancy = occupancy
     this.#advice = advice
     this.#ahead = ahead
@@ -52,7 +47,7 @@ export class Reservations {
     const planned = this.#advice.verdict(ticket, resource, this.now())
     if (planned) return planned.kind === 'first' ? undefined : this.#plannedOtherwise(resource, planned)
     const { keeps } = ticket.request
-    const by = this.#yieldsTo(ticket, resource)
+    const by = this.precedence?.of(ticket, resource)
     if (by) return { reason: 'booked', wanted: (resource as DeviceSites).name, by, at: Number.POSITIVE_INFINITY }
     if (this.#of.size === 0 && !keeps) return undefined
     const reservation = this.#on.size > 0 ? this.#inTheWay(ticket, resource) : undefined
@@ -72,7 +67,7 @@ export class Reservations {
   /** Whether the claimant must go now to meet its present deadline, even if it then misses a later window. */
   #hasToGo(claimant: Claimant, resource: Resource, { at }: Barred): boolean {
     if (claimant.deadline === null) return false
-    const way = resource instanceof DeviceSites ? this.#wayTo(claimant, resource) : 0
+    const way = resource instanceof DeviceSites ? this.wayTo(claimant, resource) : 0
     return at + way * crowded > claimant.deadline
   }
 
@@ -107,68 +102,6 @@ export class Reservations {
     this.#occupancy.breakPromise(claimant)
     if (reason === 'window' && !claimant.hurries) this.giveUp(claimant)
     if (Number.isFinite(at)) this.lookAgain(at)
-  }
-
-  /**
-   * Returns the claimant of a more important run that will come to a free device before the ticket's use of the device would end. Undefined if nothing but
-   * time leads that claimant to the device is not certain: so nobody ever waits for a claimant that may wait for it.
-   */
-  #yieldsTo(ticket: Ticket, resource: Resource): Claimant | undefined {
-    const { claimant, request } = ticket
-    if (!this.#priorities.differ || !this.#ahead || claimant.hurries || !(resource instanceof DeviceSites)) return undefined
-    if (claimant.placement?.zone.device === resource) return undefined
-    const steps = this.#priorities.of(claimant.thread_id)
-    const end = this.now() + this.#wayTo(claimant, resource) + this.#use(request.use?.stays(resource.name))
-    for (const other of this.#occupancy.claimants.values()) {
-      if (other === claimant || other.isHeld || this.#priorities.of(other.thread_id) < steps + 1) continue
-      if (this.#arrivalAt(other, resource, claimant) < end) return other
-    }
-    return undefined
-  }
-
-  /** Estimates when the labware of a claimant comes to a device, if nothing has to happen before but work and moves that are under way; Infinity if that is unknown, or if it has the choice. */
-  #arrivalAt(claimant: Claimant, sites: DeviceSites, asking: Claimant): number {
-    const { ticket, last } = claimant
-    let at: DeviceSites | undefined
-    let end = Number.POSITIVE_INFINITY
-    const use = (ticket ?? last)?.request.use
-    if (ticket) {
-      for (const resource of ticket.resources) {
-        if (!(resource instanceof DeviceSites)) return Number.POSITIVE_INFINITY
-        const free = this.#isAboutToLeave(resource, asking) ? 0 : this.#freeAt(resource, claimant, ticket.inputs).at
-        const arrives = Math.max(this.now(), free) + this.#wayTo(claimant, resource)
-        if (resource === sites && ticket.resources.length === 1 && resource.holder) return arrives
-        const ends = arrives + (use?.seconds(resource.name) ?? Number.POSITIVE_INFINITY) * 1000
-        if (ends < end) [at, end] = [resource, ends]
-      }
-    } else if (last?.state === 'granted') {
-      const resource = last.resources[last.granted]
-      if (!(resource instanceof DeviceSites)) return Number.POSITIVE_INFINITY
-      at = resource
-      // Labware whose work has ended asks for its next device in one of the next turns.
-      if (resource.holder === claimant) {
-        const began = resource.grant?.began ?? this.now() + this.#wayTo(claimant, resource)
-        end = began + (use?.seconds(resource.name) ?? Number.POSITIVE_INFINITY) * 1000
-      } else end = this.now()
-      if (end < this.now()) return Number.POSITIVE_INFINITY
-    }
-    for (const { devices, seconds } of use?.later?.() ?? []) {
-      if (!at || end === Number.POSITIVE_INFINITY) break
-      const [next, ...others] = devices.map((device) => this.#occupancy.device(device))
-      end += this.#between(at, next!)
-      if (next === sites) return others.length > 0 ? Number.POSITIVE_INFINITY : end
-      end += (seconds(next!.name) ?? Number.POSITIVE_INFINITY) * 1000
-      at = next
-    }
-    return Number.POSITIVE_INFINITY
-  }
-
-  /** Whether labware has finished in a device, and is to make room. It may go elsewhere before it gets its next place. */
-  #isAboutToLeave({ holder, promisedTo, zones }: DeviceSites, asking: Claimant): boolean {
-    if (holder || promisedTo) return false
-    return zones.every(
-      ({ reservedFor, placement }) => !reservedFor && placement?.claimant !== asking && placement?.claimant?.isHeld !== true,
-    )
   }
 
   /** Has everything considered again at a time, in ms. */
@@ -218,7 +151,7 @@ export class Reservations {
     for (const { zone } of claimant.placements) if (zone.device === sites) return undefined
     const own = reservations.find((reservation) => reservation.claimant === claimant)
     const stay = resource instanceof DeviceSites ? request.use?.stays(sites.name) : undefined
-    const end = this.now() + this.#wayTo(claimant, sites) * crowded + this.#use(stay)
+    const end = this.now() + this.wayTo(claimant, sites) * crowded + this.use(stay)
     return reservations.find(
       (reservation) => reservation.claimant !== claimant && end > reservation.from && !(own && own.from <= reservation.from),
     )
@@ -232,7 +165,7 @@ export class Reservations {
     const seconds = request.use?.seconds(resource.name)
     let before: Before = {
       sites: resource,
-      end: this.now() + this.#wayTo(claimant, resource) + (seconds ?? 0) * 1000,
+      end: this.now() + this.wayTo(claimant, resource) + (seconds ?? 0) * 1000,
       isKnown: seconds !== undefined,
     }
     for (const keep of request.keeps ?? []) {
@@ -240,7 +173,7 @@ export class Reservations {
       if (!found) break
       if ('reason' in found) return found
       const took = keep.use.seconds(found.sites.name)
-      const way = this.#between(before.sites, found.sites)
+      const way = this.between(before.sites, found.sites)
       if (found.sites !== before.sites) reservations.push(found)
       before = { sites: found.sites, end: found.from + way + (took ?? 0) * 1000, isKnown: before.isKnown && took !== undefined }
     }
@@ -253,9 +186,9 @@ export class Reservations {
     let refusal: Barred | undefined
     for (const { device } of candidates) {
       const sites = this.#occupancy.device(device)
-      const way = this.#between(before.sites, sites)
+      const way = this.between(before.sites, sites)
       if (way > within_s * 1000) continue
-      const length = way * crowded + this.#use(use.stays(device))
+      const length = way * crowded + this.use(use.stays(device))
       const spare = Math.max(0, within_s * 1000 - way * crowded - this.longestHop()) / 2
       const end = before.isKnown ? before.end : this.now()
       const { start, by } = sites === before.sites ? { start: end, by: null } : this.#gap(sites, { claimant, inputs, end, length })
@@ -275,7 +208,7 @@ export class Reservations {
     sites: DeviceSites,
     { claimant, inputs, end, length }: { claimant: Claimant; inputs: readonly string[]; end: number; length: number },
   ): { start: number; by: Claimant | null } {
-    const free = this.#freeAt(sites, claimant, inputs)
+    const free = this.freeAt(sites, claimant, inputs)
     let start = Math.max(end, free.at)
     let by = free.at > end ? free.by : null
     for (const reservation of this.#on.get(sites) ?? []) {
@@ -292,9 +225,9 @@ export class Reservations {
     const now = this.now()
     const waits = resources.map((resource) =>
       resource instanceof DeviceSites
-        ? this.#yieldsTo(ticket, resource)
+        ? this.precedence?.of(ticket, resource)
           ? Number.POSITIVE_INFINITY
-          : this.#freeAt(resource, claimant, inputs).at - now
+          : this.freeAt(resource, claimant, inputs).at - now
         : resource.placement
           ? Number.POSITIVE_INFINITY
           : 0,
@@ -303,7 +236,7 @@ export class Reservations {
   }
 
   /** Estimates when the present use of a device ends. */
-  #freeAt(sites: DeviceSites, claimant: Claimant, inputs: readonly string[]): { at: number; by: Claimant | null } {
+  freeAt(sites: DeviceSites, claimant: Claimant, inputs: readonly string[]): { at: number; by: Claimant | null } {
     const { holder, promisedTo } = sites
     if (promisedTo && promisedTo !== claimant) return { at: Number.POSITIVE_INFINITY, by: promisedTo }
     if (holder) return holder === claimant ? { at: 0, by: null } : { at: this.#endOf(holder, sites), by: holder }
@@ -323,22 +256,22 @@ export class Reservations {
     const began = ticket?.began
     // The labware may have to wait at the device for the devices that it needs next.
     if (began === undefined && ticket?.request.keeps) return Number.POSITIVE_INFINITY
-    const start = began ?? this.now() + this.#wayTo(holder, sites) * crowded
-    const end = start + this.#use(ticket?.request.use?.stays(sites.name))
+    const start = began ?? this.now() + this.wayTo(holder, sites) * crowded
+    const end = start + this.use(ticket?.request.use?.stays(sites.name))
     return end < this.now() ? Number.POSITIVE_INFINITY : end
   }
 
   /** Returns the duration of a use, including the departure, in ms. */
-  #use(seconds: number | undefined): number {
+  use(seconds: number | undefined): number {
     return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000 + this.longestHop() * crowded
   }
 
-  #wayTo({ placement, from }: Claimant, sites: DeviceSites): number {
+  wayTo({ placement, from }: Claimant, sites: DeviceSites): number {
     const position = placement?.position ?? from
     return position === null || placement?.zone.device === sites ? 0 : this.#way(position, sites)
   }
 
-  #between(from: DeviceSites, to: DeviceSites): number {
+  between(from: DeviceSites, to: DeviceSites): number {
     return from === to ? 0 : Math.min(...from.doors.map((door) => this.#way(door, to)))
   }
 

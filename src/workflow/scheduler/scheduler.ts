@@ -11,6 +11,7 @@ import { Holds } from './holds.ts'
 import { type Claimant, Ticket } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
+import { Precedence } from './precedence.ts'
 import { PresentState, stateOf } from './present_state.ts'
 import { Priorities } from './priorities.ts'
 import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
@@ -51,21 +52,17 @@ export class Scheduler {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
     this.present = new PresentState(this.#occupancy)
-    const priorities = new Priorities(() => this.#reservations.now())
-    this.priorities = priorities
-    this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice, priorities }, () => this.#settle())
+    this.priorities = new Priorities(() => this.#reservations.now())
+    this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice }, () => this.#settle())
     this.transporters = new TransporterQueue(
       (thread_id) => this.#isPressed(thread_id),
       (thread_id) => this.advice.startOf(thread_id),
-      priorities,
+      this.priorities,
     )
-    this.access = new DeviceAccess(this.#occupancy, {
-      isHeldUp: this.#isHeldUp,
-      settle: () => this.#settle(),
-    })
+    this.access = new DeviceAccess(this.#occupancy, { isHeldUp: this.#isHeldUp, settle: () => this.#settle() })
     const avoidance = new DeadlockAvoidance(this.#occupancy, safety, () => this.#settle())
     this.safety = avoidance.counts
-    this.#requests = new RequestQueue(this.#occupancy, { avoidance, reservations: this.#reservations, priorities })
+    this.#requests = new RequestQueue(this.#occupancy, { avoidance, reservations: this.#reservations, priorities: this.priorities })
     this.#routeGrants = new RouteGrants(this.#occupancy, {
       isHeldUp: this.#isHeldUp,
       withdraw: (routeGrant) => {
@@ -75,6 +72,7 @@ export class Scheduler {
     })
     this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
     const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants, avoidance })
+    this.#reservations.precedence = new Precedence(this.#occupancy, parking, { priorities: this.priorities, estimates: this.#reservations })
     this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations, advice: this.advice, onDecision })
     this.#deadlocks = new DeadlockResolver(this.#occupancy, {
       requests: this.#requests,

@@ -5,7 +5,7 @@ import { type ActionPlan, allSteps, type ThreadPlan } from '../plans/plan.ts'
 import { secondsAt } from './action/seconds.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** For each run, the urgency of each set of devices by journey and submission. */
+/** For each run, the urgency of each set of devices by journey. */
 const known = new WeakMap<object, Map<string, ReadonlyMap<string, number>>>()
 
 /**
@@ -13,12 +13,11 @@ const known = new WeakMap<object, Map<string, ReadonlyMap<string, number>>>()
  * where its journey comes to them several times, so that it is served in the order in which it came.
  */
 export function urgencyOf(thread: LabwareThread, action: ActionPlan): number {
-  const { plan, origin, execution } = thread
+  const { plan, execution } = thread
   const journeys = known.get(execution) ?? new Map<string, ReadonlyMap<string, number>>()
   known.set(execution, journeys)
-  const submission = `${plan.name} ${origin.submission_id}`
-  const urgencies = journeys.get(submission) ?? urgenciesOf(thread)
-  journeys.set(submission, urgencies)
+  const urgencies = journeys.get(plan.name) ?? urgenciesOf(thread)
+  journeys.set(plan.name, urgencies)
   return urgencies.get(action.devices.join()) ?? 0
 }
 
