@@ -8,7 +8,7 @@ import { Execution } from '../workflow/runs/execution.ts'
 import { Operator } from '../workflow/runs/operator.ts'
 import type { FindSchedule } from '../workflow/schedule/problem.ts'
 import type { TimelineRow } from '../workflow/threads/timeline.ts'
-import { oneArm, severalArms, standing, type TestBench, workflowOf } from './documents.ts'
+import { oneArm, severalArms, standing, stored, type TestBench, workflowOf } from './documents.ts'
 import { randomFrom } from './scheduler_runs.ts'
 
 /** The submission of one run; `at_s` by the clock of the bench. */
@@ -95,10 +95,15 @@ export type Crowd = {
   /** The plates of each of the open runs, and those of the urgent one. */
   readonly plates: number
   readonly urgentPlates: number
+  /** Whether the urgent plates come out of a storage, so that the urgent run can come over and over. */
+  readonly isStored?: boolean
 }
 
 /** Random documents: `run-1` and so on, and `urgent`. Each plate starts at a pad of its own, visits devices in a random order, and ends at its pad. */
-export function crowdOf(seed: number, { runs, devices, parks, arms, plates, urgentPlates }: Crowd): Documents & { routes: Step[][] } {
+export function crowdOf(
+  seed: number,
+  { runs, devices, parks, arms, plates, urgentPlates, isStored = false }: Crowd,
+): Documents & { routes: Step[][] } {
   const random = randomFrom(seed)
   const names = Array.from({ length: devices }, (_, i) => `d${i + 1}`)
   const pads: string[] = []
@@ -106,14 +111,15 @@ export function crowdOf(seed: number, { runs, devices, parks, arms, plates, urge
   const workflow = (name: string, count: number) => {
     const threads: Record<string, object> = {}
     for (let plate = 0; plate < count; plate++) {
+      const isFromStorage = isStored && name === 'urgent'
       const pad = `in${pads.length + 1}`
-      pads.push(pad)
+      if (!isFromStorage) pads.push(pad)
       const route = shuffled(names, random)
         .slice(0, Math.max(2, devices - random(3)))
         .map((device) => ({ device, seconds: 60 + random(240) }))
       if (name === 'urgent') routes.push(route)
       const steps = route.map(({ device, seconds }) => ({ action: { do: 'work', on: device, seconds } }))
-      threads[`${name}_${plate + 1}`] = { ...standing(pad), steps }
+      threads[`${name}_${plate + 1}`] = { ...(isFromStorage ? stored('store') : standing(pad)), steps }
     }
     return workflowOf(name, threads)
   }
@@ -121,10 +127,11 @@ export function crowdOf(seed: number, { runs, devices, parks, arms, plates, urge
   const bench: TestBench = {
     pads,
     parking: Array.from({ length: parks }, (_, i) => `p${i + 1}`),
+    storages: isStored ? ['store'] : [],
     nests: names,
     operations: Object.fromEntries(names.map((name) => [name, { work: null }])),
   }
-  const all = [...pads, ...(bench.parking as string[]), ...names]
+  const all = [...pads, ...(bench.parking as string[]), ...(bench.storages as string[]), ...names]
   return { topology: arms === 1 ? oneArm(bench) : severalArms({ left: all, right: all }, bench), workflows, routes }
 }
 
@@ -165,4 +172,63 @@ export function unavoidable(routes: readonly (readonly Step[])[], { order: { at_
     return now - alone
   })
   return Math.max(...late)
+}
+
+/** An urgent run that came while others were open. */
+export type UrgentCase = {
+  readonly seed: number
+  /** The seconds from its submission to its end, and those on the empty bench. */
+  readonly flow_s: number
+  readonly alone_s: number
+  /** See `unavoidable`. */
+  readonly blocked_s: number
+  readonly isComplete: boolean
+}
+
+type How = { plan: 'on' | 'off'; search: FindSchedule }
+
+function randomCrowd(random: (below: number) => number): Crowd {
+  const devices = 4 + random(3)
+  return { runs: 4, devices, parks: random(3), arms: random(2) === 0 ? 1 : 2, plates: 1 + random(3), urgentPlates: 1 + random(2) }
+}
+
+/** Submits an urgent run, of priority 9, into four open ones at random states. */
+export async function urgentCase(seed: number, { plan, search }: How): Promise<UrgentCase> {
+  const random = randomFrom(seed + 1_000_000)
+  const documents = crowdOf(seed, randomCrowd(randomFrom(seed)))
+  const at_s = 600 + random(600)
+  const open = [1, 2, 3, 4].map((i): Order => ({ workflow: `run-${i}`, at_s: random(600), plan }))
+  const order: Order = { workflow: 'urgent', at_s, priority: 9, plan }
+  const ended = await ordered(documents, [...open, order], { search })
+  const [alone] = await ordered(documents, [{ ...order, at_s: 0 }], { search })
+  const own = ended.at(-1)!
+  return {
+    seed,
+    flow_s: (own.end_s ?? Number.POSITIVE_INFINITY) - at_s,
+    alone_s: alone!.end_s!,
+    blocked_s: unavoidable(documents.routes, own, ended.slice(0, -1)),
+    isComplete: ended.every(({ end_s }) => end_s !== null),
+  }
+}
+
+/** When the last of four open runs ended, and the bound that follows from ageing. */
+export type StreamCase = { readonly seed: number; readonly end_s: number; readonly bound_s: number; readonly isComplete: boolean }
+
+/**
+ * Submits four runs, and then urgent ones over and over, more than the bench can do. Their priority is higher by `steps`. After as many hours, and one more,
+ * the four go before each urgent one. Then they take at most twice the time that they take without urgent runs.
+ */
+export async function streamCase(seed: number, steps: number, { plan, search }: How): Promise<StreamCase> {
+  const random = randomFrom(seed + 2_000_000)
+  const documents = crowdOf(seed, { ...randomCrowd(randomFrom(seed)), urgentPlates: 1, isStored: true })
+  const open = [1, 2, 3, 4].map((i): Order => ({ workflow: `run-${i}`, at_s: random(60), plan }))
+  const alone = await ordered(documents, open, { search })
+  const last = (all: readonly Ended[]) => Math.max(...all.map(({ end_s }) => end_s ?? Number.POSITIVE_INFINITY))
+  const bound_s = (steps + 1) * 3600 + 2 * last(alone)
+  const every_s = 120 + random(120)
+  const stream = Array.from({ length: Math.ceil(bound_s / every_s) }, (_, i): Order => {
+    return { workflow: 'urgent', at_s: 60 + i * every_s, priority: steps, plan }
+  })
+  const ended = await ordered(documents, [...open, ...stream], { search })
+  return { seed, end_s: last(ended.slice(0, 4)), bound_s, isComplete: ended.every(({ end_s }) => end_s !== null) }
 }

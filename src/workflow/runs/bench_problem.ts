@@ -38,7 +38,7 @@ export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBen
     if (!runs.has(submission_id)) runs.set(submission_id, runs.size)
     const job = jobOf(thread, way, { bench, places, run: runs.get(submission_id)! })
     // Labware of another priority may overtake.
-    const kind = `${thread.execution.workflow.hash} ${thread.plan.name} ${job.priority}`
+    const kind = `${thread.execution.workflow.hash} ${thread.plan.name} ${thread.execution.planning.priorityOf(submission_id)}`
     if (!kinds.has(kind)) kinds.set(kind, kinds.size)
     jobs.push({ ...job, kind: kinds.get(kind)! })
   }
@@ -76,7 +76,7 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, run }: Con
   return {
     thread_id: thread.thread_id,
     run,
-    priority: thread.execution.planning.priorityOf(thread.origin.submission_id),
+    priority: scheduler.priorities.of(thread.thread_id),
     at: present.isOff ? places.offDeck(present.place) : places.named(present.place),
     ready_s,
     since_s: deadline === null ? present.ready_s : 0,
