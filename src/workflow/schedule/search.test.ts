@@ -176,6 +176,17 @@ test('labware of a higher priority goes first where the makespan allows it', (t)
   t.end()
 })
 
+test('a more important run ends as if it were alone, also where the makespan becomes longer and others must make room', (t) => {
+  const others = [{ stops: [at(0, 300), at(1, 300)] }, { stops: [at(0, 300), at(1, 300)] }]
+  // It comes to the second device when the first of the others would be at work there, which waits at a parking position in its place.
+  const urgent = { priority: 9, stops: [at(2, 310), at(1, 50)] }
+  const { at: arrival, makespan_s } = find(bench(3, 1, [...others, urgent]))
+  t.ok(arrival[2]![1]! <= 10 + 310 + 20, `${arrival[2]![1]} s`)
+  const { at: usual, makespan_s: shortest } = find(bench(3, 1, [...others, { ...urgent, priority: 0 }]))
+  t.ok(usual[2]![1]! > arrival[2]![1]! && shortest < makespan_s, `${usual[2]![1]} s, ${shortest} s and ${makespan_s} s`)
+  t.end()
+})
+
 test('the shortest work first makes the sum of the ends small; labware waits at its own start rather than open', (t) => {
   const journeys = [{ stops: [at(0, 300)] }, { stops: [at(0, 20)] }, { stops: [at(0, 100)] }]
   const flow = find({ ...bench(1, 0, journeys), objective: 'flow_time' })

@@ -46,6 +46,7 @@ export class Priorities {
 
   /** Gives an open submission another priority. It keeps its age. */
   set(submission_id: string, priority: number): void {
+    this.#age()
     const known = this.#submissions.get(submission_id)
     if (known) this.#change(submission_id, { ...known, priority })
   }
