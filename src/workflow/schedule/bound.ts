@@ -115,7 +115,7 @@ export class Rater {
   }
 
   #rateAll(hop: Hop, next: number, after: number): number {
-    const { pools, problem, weightOfEnds } = this.#model
+    const { pools, problem, weightOfEnds, runs } = this.#model
     const { pools: ofPools, jobs: ofJobs, arms: ofArms } = this.#weights
     this.#readSoonest()
     const arms = this.#armBound(next, after)
@@ -125,7 +125,7 @@ export class Rater {
     const bound = Math.max(this.#states.end[this.#slot]!, arms, this.#poolMost, most)
     const likely = (ofPools * this.#poolSum) / Math.max(1, pools.length) + (ofJobs * flow) / weightOfEnds + ofArms * arms
     const { objective } = problem
-    const main = objective === 'makespan' ? bound + flow : objective === 'flow_time' ? flow : open
+    const main = objective === 'makespan' ? (runs > 0 ? bound + flow : bound) : objective === 'flow_time' ? flow : open
     this.least = excess * missed + main
     return objective === 'makespan' ? this.least + likely : this.least + likely * (objective === 'flow_time' ? weightOfEnds : 0.1)
   }

@@ -225,9 +225,6 @@ export const hasDelays = ({ problem, within }: Model): boolean =>
 /** The most steps of priority, each of which doubles a weight. Larger weights would drown the others in the rounding of sums. */
 const mostSteps = 10
 
-/** The part of the makespan that the ends of all labware count where no labware is more important than other labware. */
-const tie = 1e-6
-
 function weightsOf({
   jobs,
   objective,
@@ -239,8 +236,8 @@ function weightsOf({
   const important = [...new Set(jobs.flatMap(({ run }, job) => (more[job]! > 0 ? run : [])))]
   // The end of a run counts as much as the mean of the ends of its labware: with its end alone, labware with time to spare would go last.
   const sizeOf = (run: number) => jobs.filter((job) => job.run === run).length
-  const ofEnd = (each: number, job: number) => (each > 0 ? each / sizeOf(jobs[job]!.run) : 0) + tie / jobs.length
-  const weightOfEnd = objective === 'makespan' ? more.map(ofEnd) : weight
+  const ofEnd = (each: number, job: number) => (each > 0 ? each / sizeOf(jobs[job]!.run) : 1e-6 / jobs.length)
+  const weightOfEnd = important.length > 0 ? more.map(ofEnd) : weight
   return {
     weight,
     weightOfEnd,

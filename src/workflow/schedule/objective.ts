@@ -7,7 +7,9 @@ export function costOf(states: States, slot: number): number {
   const { runs, weightOfRun, problem } = states.model
   const { objective } = problem
   const [end, flow, open] = [states.end[slot]!, states.flow[slot]!, states.open[slot]!]
-  let main = objective === 'makespan' ? end + flow : (objective === 'flow_time' ? flow : open) + 1e-6 * end
+  let main = objective === 'flow_time' ? flow : objective === 'open_time' ? open : end
+  if (runs > 0) main += flow
+  else main += 1e-6 * (objective === 'makespan' ? flow / states.model.jobs : end)
   for (let run = 0; run < runs; run++) main += weightOfRun[run]! * states.runEnd[slot * runs + run]!
   return states.excess[slot]! * missed + main
 }

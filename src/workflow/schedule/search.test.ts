@@ -57,10 +57,10 @@ test('two arms are never worse than one of them', (t) => {
     const random = randomProblem({ ...two, seed })
     // A more important run may end sooner with two arms, and all labware later.
     const problem = { ...random, jobs: random.jobs.map((job) => ({ ...job, priority: 0 })) }
-    const both = findSchedule(problem, { states: defaultBudget(problem) / 5 })!
+    const both = findSchedule(problem, { states: defaultBudget(problem) / 10 })!
     for (const arm of problem.arms.keys()) {
       const alone = onlyArm(problem, arm)
-      const one = findSchedule(alone, { states: defaultBudget(alone) / 5 })!
+      const one = findSchedule(alone, { states: defaultBudget(alone) / 10 })!
       if (both.makespan_s > one.makespan_s + 1e-6)
         t.fail(`seed ${seed}: ${both.makespan_s} with two arms, ${one.makespan_s} with arm ${arm}`)
       if (both.makespan_s < one.makespan_s - 1e-6) better++
