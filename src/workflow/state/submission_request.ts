@@ -71,7 +71,7 @@ export const SubmissionRequest = v.strictObject({
   priority: v.optional(
     described(
       v.pipe(v.number(), v.integer(), v.minValue(-9), v.maxValue(9)),
-      'The higher number goes first, on the whole: each is worth an hour of waiting. Default: 0',
+      'The higher number goes first. Each hour in which a run of a higher priority is open counts as one more. Default: 0',
     ),
   ),
   project: described(v.optional(printable(128)), 'The project of the run; it stands in the record of the run, as do `tags` and `notes`'),
