@@ -34,7 +34,6 @@ export class RequestQueue {
   add(ticket: Ticket): void {
     const { claimant } = ticket
     if (claimant.ticket) throw new LabError('internal', `thread ${claimant.thread_id} makes a request while another one of it waits`)
-    if (this.#priorities.mustRank()) this.rank()
     ticket.rank(this.#priorities.of(claimant.thread_id))
     claimant.ticket = ticket
     if (claimant.promise && !ticket.resources.includes(claimant.promise)) this.#occupancy.breakPromise(claimant)
@@ -43,7 +42,7 @@ export class RequestQueue {
   }
 
   /** Ranks all waiting tickets anew, because priorities have changed, or have aged. */
-  rank(): void {
+  #rank(): void {
     for (const { ticket, thread_id } of this.#occupancy.claimants.values()) {
       if (!ticket) continue
       const resources = ticket.isInLine ? new Set(ticket.resources) : []
@@ -65,6 +64,7 @@ export class RequestQueue {
 
   /** Returns the first ticket that may be granted. */
   next(): Ticket | undefined {
+    if (this.#priorities.mustRank()) this.#rank()
     const { touched } = this.#occupancy
     let best = this.#fresh.first
     let at: Resource | undefined
