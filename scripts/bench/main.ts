@@ -23,6 +23,7 @@ import { smc } from './smc.ts'
 import { soak } from './soak.ts'
 import { sseFanout } from './sse_fanout.ts'
 import { start } from './start.ts'
+import { urgent } from './urgent.ts'
 
 const requests: readonly Bench[] = [httpGet, httpPost, eventFull, sseFanout, estop, estopDrivers, estopMoves, fleet, attacksBench]
 const benches: readonly Bench[] = [
@@ -33,6 +34,7 @@ const benches: readonly Bench[] = [
   smc,
   makespan,
   samples,
+  urgent,
   bridges,
   start,
   devices,

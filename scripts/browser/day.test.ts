@@ -43,6 +43,7 @@ const onPage: Record<string, OnPage> = {
   ...{ 'runs pause': ['pauseExecution', 'Pause run'], 'runs resume': ['resumeExecution', 'Resume run'] },
   ...{ 'runs close': ['closeExecution', 'Close to submissions'], 'runs stop': ['stopExecution', 'Stop run'] },
   ...{ 'runs emit': ['emitCustomEvent', 'Emit event'], 'runs skip': ['skipStep', 'Skip this step'] },
+  ...{ 'runs priority': ['prioritizeExecution', 'Set the priority'] },
   ...{ 'runs insert': ['insertStep', 'Insert method'], 'runs spawn': ['spawnThread', 'Add thread'] },
   ...{ 'runs recover': ['recoverThread', "'Retry'"], 'runs pause-thread': ['pauseThread', 'Pause plate'] },
   ...{ 'runs resume-thread': ['resumeThread', 'Resume plate'], 'runs stop-thread': ['stopThread', 'Stop plate'] },

@@ -43,6 +43,8 @@ export const runChecks: Record<string, Check> = {
     const { page, execution_id } = await begun(bench, patient)
     await page.getByText('Change this run').click()
     await page.getByLabel('Step', { exact: true }).selectOption('plate/ask')
+    await page.getByRole('button', { name: 'Set the priority' }).click()
+    await page.getByText('the run has the priority 9').waitFor()
     await page.getByRole('button', { name: 'Skip this step' }).click()
     await page.getByText(/plate\/ask is skipped/).waitFor()
     await page.getByLabel('Step', { exact: true }).selectOption('plate/note')

@@ -64,6 +64,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
   pauseExecution: `Paused|pause the run${run}`,
   resumeExecution: `Resumed|resume the run${run}`,
   closeExecution: `Closed|close the run${run} to further submissions`,
+  prioritizeExecution: `Set|set the priority of the run${run}[ to {priority}]`,
   skipStep: `Skipped|skip[ {item}] in the run${run}`,
   insertStep: `Inserted|insert a step[ before {before}][ after {after}] in the run${run}`,
   spawnThread: `Added|add the thread[ {thread}] to the run${run}`,

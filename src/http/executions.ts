@@ -25,7 +25,7 @@ import {
   threadsOf,
   withSamples,
 } from '../workflow/snapshot.ts'
-import { SubmissionId } from '../workflow/state/submission_request.ts'
+import { Priority, SubmissionId } from '../workflow/state/submission_request.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { askArm } from '../workflow/whereabouts.ts'
 import { authorOf } from './author.ts'
@@ -214,6 +214,25 @@ export const executionRoutes: Route<Rooms>[] = [
   verb('close', 'Close an execution to further submissions', (execution) => {
     execution.close()
     return { message: 'it takes no more submissions', text: 'Closed the run to further submissions' }
+  }),
+  route('POST', `${path}/priority`, {
+    operation_id: 'prioritizeExecution',
+    summary: 'Set the priority of an open execution',
+    description:
+      'Of all its submissions so far. Labware that waits is ranked anew at once, and the bench is planned anew. Work that has begun is not interrupted.',
+    scope: 'operate',
+    body: v.strictObject({ priority: Priority }),
+    state_of: stateOf,
+    success: { description: 'The priority holds from now on', schema: OperationResult },
+    errors: [400, 404, 409],
+    async handle(call) {
+      const execution = openOne(call)
+      const { priority } = call.body()
+      execution.planning.prioritize(priority)
+      decided(call, execution, 'priority', `Set the priority of the run to ${priority}`)
+      await execution.state.persisted()
+      return json({ success: true, message: `the run has the priority ${priority}` })
+    },
   }),
   route('POST', `${path}/skip`, {
     operation_id: 'skipStep',

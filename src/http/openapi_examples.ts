@@ -89,6 +89,7 @@ export const examples: Record<string, Example> = {
   emitCustomEvent: { body: { name: 'qc.done', value: 'complete' } },
   stopExecution: { body: { confirm: true } },
   addNote: { body: { text: 'the lid was not seated; pressed on by hand', tags: ['deviation'] } },
+  prioritizeExecution: { body: { priority: 9 } },
   skipStep: { body: { item: 'plate/spin_it' } },
   insertStep: { body: { after: 'plate/seal_it', item: { method: 'spin_it' } } },
   spawnThread: { body: { thread: 'plate' } },

@@ -156,6 +156,8 @@ const runScenes: readonly Scene[] = [
   said(`runs insert $run '{"method": "note"}' --before ask`, /before plate\/ask/),
   said(`runs note $run 'lid pressed on' --tag deviation`, /^the note is in the record of execution/),
   said('runs skip $run plate/note', /is skipped/),
+  said('runs priority $run 9', /has the priority 9/),
+  refused('runs priority $run 10', 2, /N 10 is not a whole number from -9 to 9/),
   said('runs spawn $run lid', /^thread lid is there/),
   said('runs close $run', /no more submissions/),
   none('runs files $run', /the run has no files; to attach one: benchd runs attach ID FILE/),

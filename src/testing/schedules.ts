@@ -158,6 +158,7 @@ export function randomProblem(shape: ProblemShape): Problem {
     const job = {
       thread_id: `plate-${index}`,
       kind,
+      run: index,
       priority: below(6) === 0 ? 1 : 0,
       buffers,
       stays: end !== sink,

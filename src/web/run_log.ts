@@ -93,6 +93,7 @@ const planReasons: Readonly<Record<string, string>> = {
   off_time: 'labware was early or late',
   held: 'labware was held or went on',
   deadlock: 'labware waited for each other',
+  priority: 'a run got another priority',
 }
 
 function endWords({ status, reason }: Row): string {

@@ -61,7 +61,7 @@ export async function submissionOf(
   }
 }
 
-const isPriority = (priority: number) => Number.isInteger(priority) && Math.abs(priority) <= 9
+export const isPriority = (priority: number) => Number.isInteger(priority) && Math.abs(priority) <= 9
 const isCount = (groups: number) => Number.isInteger(groups) && groups >= 0 && groups <= 1000
 
 function pathOf(workflow: string): string {

@@ -3,9 +3,11 @@
 import { shows, tells } from '../asking.ts'
 import { short } from '../at_shell.ts'
 import { CliError } from '../exit.ts'
+import { numberOf } from '../numbers.ts'
 import { date, table } from '../table.ts'
 import { noteNone } from '../terminal.ts'
 import { endedPathOf, incidentPathOf, pathOf, shownPathOf, stepPathOf, threadPathOf } from './ids.ts'
+import { isPriority } from './submission.ts'
 
 const plain = {
   pause: 'Pause each thread of a run at its next safe point',
@@ -45,6 +47,17 @@ const runsNote = tells({
   tell: async ({ service, options: { tag = [] }, operands: [id = '', text = ''] }) => ({
     path: `${await shownPathOf(service, id)}/notes`,
     body: { text, tags: tag },
+  }),
+})
+
+const runsPriority = tells({
+  name: 'runs priority',
+  summary: 'Set the priority of an open run, from -9 to 9',
+  operands: ['ID', 'N'],
+  example: 'benchd runs priority 7b1c 9',
+  tell: async ({ service, operands: [id = '', priority = ''] }) => ({
+    path: `${await pathOf(service, id)}/priority`,
+    body: { priority: numberOf('N', priority, 'a whole number from -9 to 9', isPriority) },
   }),
 })
 
@@ -211,6 +224,7 @@ export const runVerbs = [
   runsStop,
   runsEmit,
   runsNote,
+  runsPriority,
   runsSkip,
   runsInsert,
   runsSpawn,

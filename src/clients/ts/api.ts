@@ -314,6 +314,8 @@ export type ExplainExecutionResponse = { threads: Array<{ thread_id: string; thr
 
 export type EmitCustomEventRequest = { name: string; value?: string | null; data?: Record<string, unknown>; group_id?: string; submission_id?: string }
 
+export type PrioritizeExecutionRequest = { priority: number }
+
 export type SkipStepRequest = { item: string }
 
 export type InsertStepRequest = { before?: string; after?: string; item: WorkflowStep }
@@ -654,6 +656,8 @@ export type Operations = {
   resumeExecution: { path: { execution_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Close an execution to further submissions */
   closeExecution: { path: { execution_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Set the priority of an open execution */
+  prioritizeExecution: { path: { execution_id: string }; query: Record<string, never>; body: PrioritizeExecutionRequest; answer: OperationResult }
   /** Skip a step or an action that lies ahead */
   skipStep: { path: { execution_id: string }; query: Record<string, never>; body: SkipStepRequest; answer: OperationResult }
   /** Insert a step, or an action, before or after another */
@@ -878,6 +882,7 @@ export const operations = {
   pauseExecution: ['POST', '/api/executions/{execution_id}/pause'],
   resumeExecution: ['POST', '/api/executions/{execution_id}/resume'],
   closeExecution: ['POST', '/api/executions/{execution_id}/close'],
+  prioritizeExecution: ['POST', '/api/executions/{execution_id}/priority'],
   skipStep: ['POST', '/api/executions/{execution_id}/skip'],
   insertStep: ['POST', '/api/executions/{execution_id}/insert'],
   spawnThread: ['POST', '/api/executions/{execution_id}/spawn'],

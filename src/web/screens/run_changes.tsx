@@ -30,6 +30,7 @@ export function Changes({ run: { execution_id, workflow_name, run_mode, phase },
     >
       <summary>Change this run</summary>
       {isOpen.value && workflow.value && <ChangeForms workflow={workflow.value} asked={{ path, ...ifState(shown) }} />}
+      <PriorityForm asked={{ path, ...ifState(shown) }} />
       <EmitForm execution_id={execution_id} />
       {phase === 'accepting' && (
         <p class="row">
@@ -69,6 +70,36 @@ function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow:
       <Act label="Insert method" why={why} onPress={insert} />
       <Choice label="Thread to add" of={thread} choices={namesOf(Object.keys(threads))} />
       <Act label="Add thread" onPress={() => ask('spawnThread', { ...asked, body: { thread: thread.value } })} />
+    </div>
+  )
+}
+
+/** A form that gives the run another priority. */
+function PriorityForm({ asked }: { asked: { path: { execution_id: string } } }) {
+  const priority = useSignal('9')
+  const isPriority = /^-?[0-9]$/.test(priority.value)
+  return (
+    <div class="fields">
+      <div class="field">
+        <label for="run-priority">Priority over other runs</label>
+        <input
+          id="run-priority"
+          class="short"
+          type="number"
+          min="-9"
+          max="9"
+          value={priority}
+          onInput={(event) => {
+            priority.value = event.currentTarget.value
+          }}
+        />
+        <small>From -9 to 9; the run with the higher number goes first.</small>
+      </div>
+      <Act
+        label="Set the priority"
+        why={isPriority ? undefined : 'Enter a number from -9 to 9.'}
+        onPress={() => ask('prioritizeExecution', { ...asked, body: { priority: Number(priority.value) } })}
+      />
     </div>
   )
 }

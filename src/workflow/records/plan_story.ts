@@ -19,6 +19,7 @@ const reasons: Readonly<Record<string, string>> = {
   off_time: 'labware was early or late',
   held: 'labware was held or went on',
   deadlock: 'labware waited for each other',
+  priority: 'a run got another priority',
 }
 
 /** Words the plans of a run, the first of them first: `foretold 41:10, planned 40:50, made anew once (labware was early or late), took 42:02`; empty without a plan. */

@@ -29,13 +29,16 @@ export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBen
   const places = new Places(bench)
   const jobs: Job[] = []
   const kinds = new Map<string, number>()
+  const runs = new Map<string, number>()
   for (const thread of threads) {
     if (isHeld(thread, bench)) continue
     const way = wayAhead(thread)
     if (!way) return undefined
-    const job = jobOf(thread, way, { bench, places })
+    const { submission_id } = thread.origin
+    if (!runs.has(submission_id)) runs.set(submission_id, runs.size)
+    const job = jobOf(thread, way, { bench, places, run: runs.get(submission_id)! })
     // Labware of another priority may overtake.
-    const kind = `${thread.execution.workflow.hash} ${thread.plan.name} ${job.priority}`
+    const kind = `${thread.execution.workflow.hash} ${thread.plan.name} ${thread.execution.planning.priorityOf(submission_id)}`
     if (!kinds.has(kind)) kinds.set(kind, kinds.size)
     jobs.push({ ...job, kind: kinds.get(kind)! })
   }
@@ -49,9 +52,9 @@ export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBen
   return { places: places.all, arms, arm_free_s, jobs, ways, groups, objective, overtaking }
 }
 
-type Context = { bench: PlannedBench; places: Places }
+type Context = { bench: PlannedBench; places: Places; run: number }
 
-function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context): Omit<Job, 'kind'> {
+function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, run }: Context): Omit<Job, 'kind'> {
   const { scheduler } = bench
   const present = presentOf(thread, bench)
   const { topology } = thread.execution.workflow
@@ -72,7 +75,8 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places }: Context)
   const ready_s = present.ready_s + way.first_s
   return {
     thread_id: thread.thread_id,
-    priority: thread.execution.planning.priorityOf(thread.origin.submission_id),
+    run,
+    priority: scheduler.priorities.of(thread.thread_id),
     at: present.isOff ? places.offDeck(present.place) : places.named(present.place),
     ready_s,
     since_s: deadline === null ? present.ready_s : 0,
@@ -160,7 +164,7 @@ function obstacleOf(thread: LabwareThread, bench: PlannedBench, places: Places):
 }
 
 function obstacle(at: number): Job {
-  return { thread_id: '', kind: -1, priority: 0, at, ready_s: 0, since_s: 0, buffers: [], stays: true, stops: [] }
+  return { thread_id: '', kind: -1, run: -1, priority: 0, at, ready_s: 0, since_s: 0, buffers: [], stays: true, stops: [] }
 }
 
 /** The places of a problem, and the ways between them. */

@@ -228,6 +228,11 @@ export class Execution implements RunPorts {
   /** Lets a thread continue from where it is, in a later turn. */
   setOff(thread: LabwareThread): void {
     this.#live.add(thread)
+    this.environment.scheduler.priorities.join(
+      thread.thread_id,
+      thread.origin.submission_id,
+      this.planning.priorityOf(thread.origin.submission_id),
+    )
     this.environment.planner.join(thread)
     if (this.paused) thread.control.pause(this.paused.reason)
     if (this.phase.current === 'stopping') thread.control.cutOff(this.reason ?? 'the execution was aborted')
@@ -336,6 +341,7 @@ export class Execution implements RunPorts {
 
   #threadEnded(thread: LabwareThread): void {
     this.#live.delete(thread)
+    this.environment.scheduler.priorities.leave(thread.thread_id)
     this.environment.planner.leave(thread)
     this.stall.reconsider()
     this.backlogs.ended(thread)

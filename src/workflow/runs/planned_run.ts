@@ -3,10 +3,17 @@
 import type { RecordRow } from '../../events/run_record_file.ts'
 import type { MadePlan } from '../schedule/made_plan.ts'
 import type { SubmissionRequest } from '../state/submission_request.ts'
+import type { RunEnvironment } from '../threads/run_environment.ts'
 
 type Run = {
   readonly workflow: { readonly isAlone: boolean }
-  readonly submissions: readonly { readonly submission_id: string; readonly request: SubmissionRequest }[]
+  readonly submissions: readonly {
+    readonly submission_id: string
+    readonly request: SubmissionRequest
+    readonly state: { readonly priority?: number | undefined }
+    set(change: { priority: number }): void
+  }[]
+  readonly environment: Pick<RunEnvironment, 'scheduler' | 'planner'>
   readonly record: { add(row: RecordRow): void }
   now(): number
 }
@@ -28,12 +35,30 @@ export class PlannedRun {
 
   /** Returns the request of a submission of the run. */
   requestOf(submission_id: string): SubmissionRequest | undefined {
-    return this.#run.submissions.find((submission) => submission.submission_id === submission_id)?.request
+    return this.#of(submission_id)?.request
+  }
+
+  #of(submission_id: string): Run['submissions'][number] | undefined {
+    return this.#run.submissions.find((submission) => submission.submission_id === submission_id)
   }
 
   /** Returns the priority of a submission; 0 is usual, and the higher number is more important. */
   priorityOf(submission_id: string): number {
-    return this.requestOf(submission_id)?.priority ?? 0
+    const submission = this.#of(submission_id)
+    return submission?.state.priority ?? submission?.request.priority ?? 0
+  }
+
+  /** Gives all submissions of the run so far another priority. Requests that wait are ranked anew at once, and a plan is made. */
+  prioritize(priority: number): void {
+    const { submissions, environment } = this.#run
+    const { scheduler, planner } = environment
+    scheduler.together(() => {
+      for (const submission of submissions) {
+        submission.set({ priority })
+        scheduler.priorities.set(submission.submission_id, priority)
+      }
+    })
+    planner.request('priority')
   }
 
   /** Notes a plan that the bench follows. */

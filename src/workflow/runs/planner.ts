@@ -23,8 +23,8 @@ export type PlannerOptions = {
   find: FindSchedule | undefined
 }
 
-/** The reason why a plan is made: labware came, labware is later or earlier than planned, or threads were held or went on. */
-export type PlanReason = 'came' | 'off_time' | 'held' | 'deadlock'
+/** The reason why a plan is made: labware came, labware is later or earlier than planned, threads were held or went on, or a run got another priority. */
+export type PlanReason = 'came' | 'off_time' | 'held' | 'deadlock' | 'priority'
 
 /** Labware that is so many hops later or earlier than planned makes the plan out of date. */
 const slack_hops = 4

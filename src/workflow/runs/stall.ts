@@ -81,8 +81,10 @@ export class Stall {
     const live = this.#execution.live()
     const obstacles = live.flatMap(({ control: { waiting } }) => waiting!.obstacles())
     const holders = obstacles.flatMap(({ thread_id }) => (thread_id !== null && this.#execution.find(thread_id)) || [])
+    // The plan of the bench has labware wait for labware of other runs, also where nobody is in its way.
+    const isPlanned = obstacles.some(({ reason }) => reason === 'planned' || reason === 'early')
     const isElsewhere = holders.some(({ isOver, execution }) => !isOver && execution.execution_id !== this.#execution.execution_id)
-    if (isElsewhere && !this.#execution.beside().every(isBlockedWhole)) return
+    if ((isElsewhere || isPlanned) && !this.#execution.beside().every(isBlockedWhole)) return
     const picture = live.map(({ control: { waiting }, name }) => `${name} waits for ${waiting!.what}`).join('; ')
     if (picture === this.picture) return
     this.picture = picture

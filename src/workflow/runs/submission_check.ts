@@ -12,7 +12,7 @@ import type { RunEnvironment } from '../threads/run_environment.ts'
 import { barcodesOf, holdersIn } from './barcodes.ts'
 import { type Execution, mostThreads } from './execution.ts'
 import type { Submission } from './submission.ts'
-import { startMustBeFree } from './thread_factory.ts'
+import { startMustBeFree, stockFor } from './thread_factory.ts'
 
 /** Checks a request. `others` are the earlier submissions of the run that it joins, which may give the missing variables. Throws `invalid`. */
 export function checkSubmission(
@@ -69,10 +69,11 @@ export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionReque
   for (const name of workflow.document.start) {
     const plan = workflow.threads.get(name)!
     const kind = `${plan.start.position} ${workflow.document.labware[plan.labware]?.type}`
+    const stock = stockFor(plan, environment, workflow)
     for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }]) {
       const count = (counts.get(kind) ?? 0) + 1
       counts.set(kind, count)
-      startMustBeFree(environment, workflow, plan, { acquired: members[name], count })
+      startMustBeFree(environment, workflow, plan, { acquired: members[name], count, stock })
     }
   }
 }

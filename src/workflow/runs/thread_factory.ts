@@ -107,9 +107,9 @@ export class ThreadFactory {
     if (!isAnySlot(plan, acquired)) return position
     const begun = new Set(this.#execution.live().map(({ state }) => state.starts_at))
     const barcode = barcodeOf(acquired)
-    const { stored, free } = slotsFor(plan, { environment, workflow, barcode })
+    const stored = storedFor(plan, { environment, workflow, barcode })
     const [first] = barcode === null ? this.#withoutClaim(stored) : stored
-    return first ?? free.find((slot) => !begun.has(slot)) ?? position
+    return first ?? plan.start.slots?.find((slot) => !begun.has(slot) && isFree(environment, slot)) ?? position
   }
 
   /** Returns the slots whose labware no group of an open run names by its barcode. */
@@ -193,18 +193,25 @@ function atRest({ labware, scheduler }: RunEnvironment, position: string): Labwa
 
 type Wanted = { environment: RunEnvironment; workflow: Workflow; barcode: string | null }
 
-/** Returns the slots of a storage with labware that a thread may begin with, and those that are free. */
-function slotsFor({ start, labware }: ThreadPlan, { environment, workflow, barcode }: Wanted): { stored: string[]; free: string[] } {
+/** Returns the slots of a storage with labware that a thread may begin with. */
+function storedFor({ start, labware }: ThreadPlan, { environment, workflow, barcode }: Wanted): string[] {
   const type = workflow.document.labware[labware]?.type
   const isSuch = (there: Labware | undefined) => there !== undefined && there.type === type && !whyNotThat(there, barcode)
-  const slots = start.slots ?? []
-  return {
-    stored: slots.filter((slot) => isSuch(atRest(environment, slot))),
-    free: slots.filter((slot) => {
-      const { labware_id, reserved_for } = environment.scheduler.position(slot)
-      return labware_id === null && reserved_for === null
-    }),
-  }
+  return (start.slots ?? []).filter((slot) => isSuch(atRest(environment, slot)))
+}
+
+function isFree({ scheduler }: RunEnvironment, slot: string): boolean {
+  const { labware_id, reserved_for } = scheduler.position(slot)
+  return labware_id === null && reserved_for === null
+}
+
+/** The labware of one type in the slots where a thread begins: how many, and the barcodes. */
+export type Stock = { readonly count: number; readonly barcodes: ReadonlySet<string | null> }
+
+/** Looks through the slots of a storage once, for all groups of a submission. */
+export function stockFor(plan: ThreadPlan, environment: RunEnvironment, workflow: Workflow): Stock {
+  const stored = storedFor(plan, { environment, workflow, barcode: null })
+  return { count: stored.length, barcodes: new Set(stored.map((slot) => atRest(environment, slot)?.barcode ?? null)) }
 }
 
 /** Returns the position where a thread begins: from its submission, else from its plan. */
@@ -226,21 +233,25 @@ function whyNotThat({ barcode }: Labware, wanted: string | null): string | undef
 }
 
 /** `count` is how many threads of the submission have begun at the same place with such labware, with this one. */
-type Beginning = { acquired: Acquisition | undefined; count: number }
+type Beginning = { acquired: Acquisition | undefined; count: number; stock: Stock }
 
 /** Throws `conflict` if a thread cannot begin where its submission or its plan says. In LIVE, labware that begins in a storage has to be in its inventory. */
-export function startMustBeFree(environment: RunEnvironment, workflow: Workflow, plan: ThreadPlan, { acquired, count }: Beginning): void {
+export function startMustBeFree(
+  environment: RunEnvironment,
+  workflow: Workflow,
+  plan: ThreadPlan,
+  { acquired, count, stock }: Beginning,
+): void {
   const barcode = barcodeOf(acquired)
   if (!isAnySlot(plan, acquired)) {
     mustBeFree(environment, positionOf(plan, acquired), workflow, plan, barcode)
     return
   }
-  const { stored } = slotsFor(plan, { environment, workflow, barcode })
   const { at } = plan.template.start
-  if (stored.length >= (barcode === null ? count : 1) || environment.mode !== 'LIVE') return
+  if ((barcode === null ? stock.count >= count : stock.barcodes.has(barcode)) || environment.mode !== 'LIVE') return
   const type = workflow.document.labware[plan.labware]?.type
   const which =
-    barcode === null ? `${stored.length} labware of the type ${type} for ${count} threads` : `no labware with the barcode ${barcode}`
+    barcode === null ? `${stock.count} labware of the type ${type} for ${count} threads` : `no labware with the barcode ${barcode}`
   throw new LabError(
     'conflict',
     `${plan.name} is to begin in ${at}, which has ${which}; look at its inventory, and correct it where it is wrong`,

@@ -115,7 +115,7 @@ export class Rater {
   }
 
   #rateAll(hop: Hop, next: number, after: number): number {
-    const { pools, problem, weightOfAll } = this.#model
+    const { pools, problem, weightOfEnds, runs } = this.#model
     const { pools: ofPools, jobs: ofJobs, arms: ofArms } = this.#weights
     this.#readSoonest()
     const arms = this.#armBound(next, after)
@@ -123,11 +123,11 @@ export class Rater {
     this.#sums.of(hop, this.#soonest, this.#free[hop.from]!, this.#free[hop.to]! + Math.max(0, this.#out[hop.to]!))
     const { most, flow, open, excess } = this.#sums
     const bound = Math.max(this.#states.end[this.#slot]!, arms, this.#poolMost, most)
-    const likely = (ofPools * this.#poolSum) / Math.max(1, pools.length) + (ofJobs * flow) / weightOfAll + ofArms * arms
+    const likely = (ofPools * this.#poolSum) / Math.max(1, pools.length) + (ofJobs * flow) / weightOfEnds + ofArms * arms
     const { objective } = problem
-    const main = objective === 'makespan' ? bound : objective === 'flow_time' ? flow : open
+    const main = objective === 'makespan' ? (runs > 0 ? bound + flow : bound) : objective === 'flow_time' ? flow : open
     this.least = excess * missed + main
-    return objective === 'makespan' ? this.least + likely : this.least + likely * (objective === 'flow_time' ? weightOfAll : 0.1)
+    return objective === 'makespan' ? this.least + likely : this.least + likely * (objective === 'flow_time' ? weightOfEnds : 0.1)
   }
 
   /** The bound of the makespan from the state as it is. */

@@ -19,17 +19,21 @@ export class Hops {
   /** For each place: how many labware may go there next, and how many of these wait in a buffer. */
   readonly #wanted: Int32Array
   readonly #staged: Int32Array
+  /** For each place: the weight of the most important labware that is yet to come there. */
+  readonly #claim: Float64Array
 
   constructor(states: States, rules: Rules) {
     this.#states = states
     this.#rules = rules
     this.#wanted = new Int32Array(states.model.places)
     this.#staged = new Int32Array(states.model.places)
+    this.#claim = new Float64Array(states.model.places)
   }
 
   each(slot: number, hop: Hop, visit: () => boolean): void {
     const { jobs, firstStop } = this.#states.model
     this.#readWanted(slot)
+    if (this.#states.model.runs > 0) this.#readClaims(slot)
     for (let job = 0; job < jobs; job++) {
       const next = this.#states.stop[slot * jobs + job]!
       if (next === firstStop[job + 1]! - 1) continue
@@ -53,6 +57,25 @@ export class Hops {
         this.#staged[optionPlace[index]!]! += isStaged
       }
     }
+  }
+
+  #readClaims(slot: number): void {
+    const { jobs, firstStop, firstOption, optionPlace, runOf, weight } = this.#states.model
+    this.#claim.fill(0)
+    for (let job = 0; job < jobs; job++) {
+      const done = firstStop[job + 1]! - 1
+      if (runOf[job]! < 0) continue
+      for (let index = firstOption[this.#states.stop[slot * jobs + job]!]!; index < firstOption[done]!; index++)
+        if (weight[job]! > this.#claim[optionPlace[index]!]!) this.#claim[optionPlace[index]!] = weight[job]!
+    }
+  }
+
+  /** Whether labware would go where more important labware is yet to come. */
+  #wouldHinder(job: number, next: number): boolean {
+    const { firstOption, optionPlace, weight } = this.#states.model
+    for (let index = firstOption[next]!; index < firstOption[next + 1]!; index++)
+      if (this.#claim[optionPlace[index]!]! > weight[job]!) return true
+    return false
   }
 
   #toStop(slot: number, next: number, hop: Hop, visit: () => boolean): boolean {
@@ -99,7 +122,8 @@ export class Hops {
     const { isStorage, isBuffer, places } = this.#states.model
     if (isStorage[hop.from]) return !canGoOn && this.#isWorthStaging(hop.from, next)
     if (this.#rules.everything) return true
-    return !canGoOn && !isBuffer[hop.job * places + hop.from] && this.#wanted[hop.from]! > 0
+    if (isBuffer[hop.job * places + hop.from] || this.#wanted[hop.from] === 0) return false
+    return !canGoOn || this.#wouldHinder(hop.job, next)
   }
 
   /** Whether labware may come out of a storage before its device is free: if its way has several hops, and no more labware waits near the devices than they take. */

@@ -58,8 +58,15 @@ export type Model = {
   readonly turnOfKind: Int32Array
   /** Jobs of one class can stand for each other. */
   readonly classOf: Int32Array
+  /** How important each labware is: 1 for the least important. */
   readonly weight: Float64Array
-  readonly weightOfAll: number
+  /** How much the end of each labware counts. */
+  readonly weightOfEnd: Float64Array
+  readonly weightOfEnds: number
+  /** For the makespan: the number of runs that are more important than others, how much the end of each counts, and the run of each labware; -1 for other labware. */
+  readonly runs: number
+  readonly weightOfRun: Float64Array
+  readonly runOf: Int16Array
   readonly pools: readonly Pool[]
   /** The pools to which a stop brings work: `stopPool[firstPool[stop] ... firstPool[stop + 1] - 1]`. */
   readonly firstPool: Int32Array
@@ -215,6 +222,32 @@ function alikeOf({ jobs, places }: Problem, isBuffer: Uint8Array, pools: readonl
 export const hasDelays = ({ problem, within }: Model): boolean =>
   problem.objective === 'open_time' || within.some((seconds) => seconds < Number.POSITIVE_INFINITY)
 
+/** The most steps of priority, each of which doubles a weight. Larger weights would drown the others in the rounding of sums. */
+const mostSteps = 10
+
+function weightsOf({
+  jobs,
+  objective,
+}: Problem): Pick<Model, 'weight' | 'weightOfEnd' | 'weightOfEnds' | 'runs' | 'weightOfRun' | 'runOf'> {
+  // Labware without stops stands in the way, and is of no run.
+  const least = Math.min(...jobs.flatMap(({ stops, priority }) => (stops.length > 0 ? priority : [])))
+  const weight = Float64Array.from(jobs, ({ priority, stops }) => (stops.length > 0 ? 2 ** Math.min(mostSteps, priority - least) : 1))
+  const more = objective === 'makespan' ? weight.map((each) => each - 1) : weight.map(() => 0)
+  const important = [...new Set(jobs.flatMap(({ run }, job) => (more[job]! > 0 ? run : [])))]
+  // The end of a run counts as much as the mean of the ends of its labware: with its end alone, labware with time to spare would go last.
+  const sizeOf = (run: number) => jobs.filter((job) => job.run === run).length
+  const ofEnd = (each: number, job: number) => (each > 0 ? each / sizeOf(jobs[job]!.run) : 1e-6 / jobs.length)
+  const weightOfEnd = important.length > 0 ? more.map(ofEnd) : weight
+  return {
+    weight,
+    weightOfEnd,
+    weightOfEnds: weightOfEnd.reduce((sum, each) => sum + each, 0),
+    runs: important.length,
+    weightOfRun: Float64Array.from(important, (run) => Math.max(...jobs.map((job, index) => (job.run === run ? more[index]! : 0)))),
+    runOf: Int16Array.from(jobs, ({ run }, job) => (more[job]! > 0 ? important.indexOf(run) : -1)),
+  }
+}
+
 export function modelOf(problem: Problem): Model {
   const { jobs, places, arms, ways, groups } = problem
   const each = tables(problem)
@@ -252,8 +285,7 @@ export function modelOf(problem: Problem): Model {
     inTurn,
     turnOfKind: turnsOfKinds(problem, each.firstStop, inTurn),
     classOf: classes(problem),
-    weight: Float64Array.from(jobs, ({ priority }) => 2 ** priority),
-    weightOfAll: jobs.reduce((sum, { priority }) => sum + 2 ** priority, 0),
+    ...weightsOf(problem),
     sharers: Int32Array.from(places, (_, place) => jobs.reduce((sum, _, job) => sum + isBuffer[job * places.length + place]!, 0)),
     alike: alikeOf(problem, isBuffer, made.pools),
     ...each,

@@ -4,21 +4,27 @@ import { type Hop, isAtStart, missed, type States } from './state.ts'
 
 /** The cost of a complete schedule. Ties are decided by the sum of the ends. */
 export function costOf(states: States, slot: number): number {
-  const { objective } = states.model.problem
+  const { runs, weightOfRun, problem } = states.model
+  const { objective } = problem
   const [end, flow, open] = [states.end[slot]!, states.flow[slot]!, states.open[slot]!]
-  const main = objective === 'makespan' ? end : objective === 'flow_time' ? flow : open
-  const tie = objective === 'makespan' ? flow / states.model.jobs : end
-  return states.excess[slot]! * missed + main + 1e-6 * tie
+  let main = objective === 'flow_time' ? flow : objective === 'open_time' ? open : end
+  if (runs > 0) main += flow
+  else main += 1e-6 * (objective === 'makespan' ? flow / states.model.jobs : end)
+  for (let run = 0; run < runs; run++) main += weightOfRun[run]! * states.runEnd[slot * runs + run]!
+  return states.excess[slot]! * missed + main
 }
 
 /** Sums over all labware what is certain after a hop. The numbers are members, so that none is allocated. */
 export class Sums {
-  /** The longest journey, the sum of the ends, the time that labware stands open, and the seconds by which windows are missed: at least. */
+  /** The longest journey, the weighted sum of the ends of labware and of important runs, the time that labware stands open, and the seconds by which windows are missed: at least. */
   most = 0
   flow = 0
   open = 0
   excess = 0
   readonly #states: States
+  /** For each important run its end, at least. */
+  readonly #runEnd: Float64Array
+  #comes: (stop: number) => number = () => 0
   #slot = 0
   /** The labware that is on its journey, and of each: when it can leave for its next stop, the place where that is, and what comes after it leaves. */
   #count = 0
@@ -34,6 +40,7 @@ export class Sums {
   constructor(states: States) {
     const { jobs } = states.model
     this.#states = states
+    this.#runEnd = new Float64Array(states.model.runs)
     this.#job = new Int16Array(jobs)
     this.#place = new Int16Array(jobs)
     this.#leaves = new Float64Array(jobs)
@@ -47,6 +54,7 @@ export class Sums {
     const { model, stop, ready } = this.#states
     const { jobs, firstStop, tail, firstOption, optionPlace } = model
     this.#slot = slot
+    this.#comes = comes
     this.#count = this.#doneMost = 0
     for (let job = 0; job < jobs; job++) {
       const next = stop[slot * jobs + job]!
@@ -73,11 +81,12 @@ export class Sums {
 
   /** `freeFrom` and `freeTo`: when the two places of the hop are free again. */
   of(hop: Hop, soonest: number, freeFrom: number, freeTo: number): void {
-    const { model, flow, open, excess } = this.#states
+    const { model, flow, open, excess, runEnd, stop } = this.#states
     this.most = this.#doneMost
     this.flow = flow[this.#slot]!
     this.open = open[this.#slot]!
     this.excess = excess[this.#slot]!
+    for (let run = 0; run < model.runs; run++) this.#runEnd[run] = runEnd[this.#slot * model.runs + run]!
     for (let index = 0; index < this.#count; index++) {
       const job = this.#job[index]!
       if (job === hop.job) continue
@@ -85,14 +94,28 @@ export class Sums {
       const place = this.#place[index]!
       if (place === hop.to && freeTo > leaves) leaves = freeTo
       if (place === hop.from && freeFrom > leaves) leaves = freeFrom
-      this.#add(model.weight[job]!, leaves, leaves + this.#tail[index]!, this.#open[index]!, this.#excess[index]!)
+      const end = model.runOf[job]! < 0 ? leaves + this.#tail[index]! : this.#endOf(job, stop[this.#slot * model.jobs + job]!, leaves)
+      this.#add(job, leaves, end, this.#open[index]!, this.#excess[index]!)
     }
     this.#addMoved(hop, soonest)
+    for (let run = 0; run < model.runs; run++) this.flow += model.weightOfRun[run]! * this.#runEnd[run]!
   }
 
-  #add(weight: number, leaves: number, end: number, open: number, excess: number): void {
-    this.flow += weight * end
+  /** The end of a journey that goes on to a stop at a moment, at least: labware that stands at a place for one of its stops has to leave before. */
+  #endOf(job: number, stop: number, leaves: number): number {
+    const { hopIn, work, firstStop } = this.#states.model
+    const last = firstStop[job + 1]! - 2
+    let now = leaves
+    for (let next = stop; next <= last; next++) now = (next === stop ? now : Math.max(now, this.#comes(next))) + hopIn[next]! + work[next]!
+    return now
+  }
+
+  #add(job: number, leaves: number, end: number, open: number, excess: number): void {
+    const weight = this.#states.model.weight[job]!
+    this.flow += this.#states.model.weightOfEnd[job]! * end
     if (end > this.most) this.most = end
+    const run = this.#states.model.runOf[job]!
+    if (run >= 0 && end > this.#runEnd[run]!) this.#runEnd[run] = end
     this.open += weight * Math.max(0, leaves + open)
     this.excess += weight * Math.max(0, leaves + excess)
   }
@@ -114,9 +137,9 @@ export class Sums {
     const leaves = isDone ? now : Math.max(now, soonest)
     const lead = isDone ? Number.NEGATIVE_INFINITY : hopIn[next]! - before
     this.#add(
-      weight,
+      job,
       leaves,
-      leaves + tail[next]!,
+      isDone || model.runOf[job]! < 0 ? leaves + tail[next]! : this.#endOf(job, next, leaves),
       isAtStart(model, job, next, hop.to) ? Number.NEGATIVE_INFINITY : lead,
       lead - within[next]!,
     )

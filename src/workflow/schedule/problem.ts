@@ -26,7 +26,9 @@ export type Job = {
   readonly thread_id: string
   /** Labware of one kind has one journey: it is served in the order in which it came. */
   readonly kind: number
-  /** The higher number is more important; 0 is usual. */
+  /** Labware of one run has one number. */
+  readonly run: number
+  /** The higher number is more important; 0 is usual. With its age: see `scheduler/priorities.ts`. */
   readonly priority: number
   /** The place where the labware stands, or to which it is being carried. The labware occupies it, unless it is a storage: labware that a person has yet to bring is at a storage of its own, of the group of the place to which it is brought. */
   readonly at: number

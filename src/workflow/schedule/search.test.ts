@@ -54,7 +54,9 @@ const onlyArm = (problem: Problem, arm: number): Problem => ({
 test('two arms are never worse than one of them', (t) => {
   let better = 0
   for (let seed = 1; seed <= 40; seed++) {
-    const problem = randomProblem({ ...two, seed })
+    const random = randomProblem({ ...two, seed })
+    // A more important run may end sooner with two arms, and all labware later.
+    const problem = { ...random, jobs: random.jobs.map((job) => ({ ...job, priority: 0 })) }
     const both = findSchedule(problem, { states: defaultBudget(problem) / 10 })!
     for (const arm of problem.arms.keys()) {
       const alone = onlyArm(problem, arm)
@@ -83,7 +85,7 @@ function bench(
     const pad = devices + parks + index
     const buffers = [...Array.from({ length: parks }, (_, park) => devices + park), ...(at === undefined ? [pad] : [])]
     const end = { options: [{ place: pad, seconds: 0 }], within_s: null }
-    const job = { thread_id: `plate-${index}`, kind: kind ?? index, priority, buffers, stays: true }
+    const job = { thread_id: `plate-${index}`, kind: kind ?? index, run: index, priority, buffers, stays: true }
     return { ...job, at: at ?? pad, ready_s, since_s: ready_s, stops: [...stops, end] }
   })
   return {
@@ -171,6 +173,17 @@ test('labware of a higher priority goes first where the makespan allows it', (t)
     )
     t.ok(arrival[first]![0]! < arrival[1 - first]![0]!)
   }
+  t.end()
+})
+
+test('a more important run ends as if it were alone, also where the makespan becomes longer and others must make room', (t) => {
+  const others = [{ stops: [at(0, 300), at(1, 300)] }, { stops: [at(0, 300), at(1, 300)] }]
+  // It comes to the second device when the first of the others would be at work there, which waits at a parking position in its place.
+  const urgent = { priority: 9, stops: [at(2, 310), at(1, 50)] }
+  const { at: arrival, makespan_s } = find(bench(3, 1, [...others, urgent]))
+  t.ok(arrival[2]![1]! <= 10 + 310 + 20, `${arrival[2]![1]} s`)
+  const { at: usual, makespan_s: shortest } = find(bench(3, 1, [...others, { ...urgent, priority: 0 }]))
+  t.ok(usual[2]![1]! > arrival[2]![1]! && shortest < makespan_s, `${usual[2]![1]} s, ${shortest} s and ${makespan_s} s`)
   t.end()
 })
 

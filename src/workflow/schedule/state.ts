@@ -40,6 +40,8 @@ export class States {
   readonly open: Float64Array
   readonly flow: Float64Array
   readonly end: Float64Array
+  /** For each important run, the last end. */
+  readonly runEnd: Float64Array
   /** Stops that are left, and a number for who stands where. */
   readonly left: Int32Array
   readonly hash: Float64Array
@@ -68,6 +70,7 @@ export class States {
     this.open = new Float64Array(capacity)
     this.flow = new Float64Array(capacity)
     this.end = new Float64Array(capacity)
+    this.runEnd = new Float64Array(capacity * model.runs)
     this.left = new Int32Array(capacity)
     this.hash = new Float64Array(capacity)
     this.poolWork = new Float64Array(capacity * pools.length)
@@ -81,6 +84,7 @@ export class States {
       ...[holder, freeFrom].map((array) => [array, places] as const),
       ...[armFree, soleWork].map((array) => [array, arms] as const),
       [poolWork, pools.length],
+      [this.runEnd, model.runs],
       ...single.map((array) => [array, 1] as const),
     ]
   }
@@ -106,10 +110,7 @@ export class States {
       this.stop[slot * jobs + job] = first
       this.ready[slot * jobs + job] = ready_s
       this.since[slot * jobs + job] = since_s
-      if (this.#isDone(job, first)) {
-        this.flow[slot]! += model.weight[job]! * ready_s
-        this.end[slot] = Math.max(this.end[slot]!, ready_s)
-      }
+      if (this.#isDone(job, first)) this.#ends(slot, job, ready_s)
       if (!model.isStorage[at] && (stays || !this.#isDone(job, first))) this.holder[slot * places + at] = job
       for (let stop = first; !this.#isDone(job, stop); stop++) this.#count(slot, stop, 1)
       this.hash[slot]! += this.#mixed(job, at, 0)
@@ -224,14 +225,21 @@ export class States {
   }
 
   #finish(slot: number, job: number): void {
-    const { jobs, places, weight, problem } = this.model
+    const { jobs, places, problem } = this.model
     const end = this.ready[slot * jobs + job]!
-    this.flow[slot]! += weight[job]! * end
-    this.end[slot] = Math.max(this.end[slot]!, end)
+    this.#ends(slot, job, end)
     const place = slot * places + this.at[slot * jobs + job]!
     if (problem.jobs[job]!.stays || this.holder[place] !== job) return
     this.holder[place] = -1
     this.freeFrom[place] = end
+  }
+
+  #ends(slot: number, job: number, end: number): void {
+    const { weightOfEnd, runOf, runs } = this.model
+    this.flow[slot]! += weightOfEnd[job]! * end
+    this.end[slot] = Math.max(this.end[slot]!, end)
+    const run = runOf[job]!
+    if (run >= 0) this.runEnd[slot * runs + run] = Math.max(this.runEnd[slot * runs + run]!, end)
   }
 }
 

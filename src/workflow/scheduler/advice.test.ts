@@ -34,6 +34,17 @@ test('labware comes to a device in the order of the plan, and a request that wai
   t.end()
 })
 
+test('labware that stands already where its plan wants it next holds up nobody: it does not set out', (t) => {
+  const { stage, follow } = bench()
+  stage.stand(['a', 'd1'], ['b', 'p2'])
+  follow('a d1 0', 'b d2 100')
+  stage.wish('a', 'd1')
+  t.same(stage.news, ['a gets d1'])
+  stage.wish('b', 'd2')
+  t.same(stage.news, ['b gets d2'], 'although a was to begin before, and has not moved')
+  t.end()
+})
+
 test('of several devices labware gets the one of the plan, although another is free', (t) => {
   const { stage, scheduler, follow } = bench()
   stage.stand(['a', 'p1'], ['b', 'p2'])

@@ -189,6 +189,9 @@ type TicketCalls = {
 /** The seconds of urgency that a request gains over newer ones in each second. */
 const ageing = 0.25
 
+/** The urgency of one step of priority: as much as an hour of work. */
+const ofStep_s = 3600
+
 /** A request that waits or was granted. */
 export class Ticket implements RequestHandle, Ranked {
   readonly request: Request
@@ -201,7 +204,7 @@ export class Ticket implements RequestHandle, Ranked {
   /** When the request was first made, in ms. */
   readonly since: number
   /** The urgency in seconds. A request that waits becomes more urgent than newer ones with every second, so that none waits for ever. */
-  readonly urgency: number
+  urgency = 0
   /** The resources of the candidates, in the same order. */
   readonly resources: readonly Resource[]
   state: RequestHandle['state'] = 'waiting'
@@ -234,13 +237,17 @@ export class Ticket implements RequestHandle, Ranked {
     this.sequence = sequence
     this.parked = parked
     this.since = since
-    this.urgency = (request.urgency_s ?? 0) - (since / 1000) * ageing
     this.claimant = deck.claimant(request.thread_id)
     this.priority = this.claimant.hurries ? 2 : request.priority
     this.resources = request.candidates.map((candidate) => deck.resource(candidate))
     this.inputs = request.inputs ?? []
     this.#deck = deck
     this.#calls = calls
+  }
+
+  /** Sets the urgency, which follows from the priority of the thread in steps, while the ticket is in no queue. */
+  rank(steps: number): void {
+    this.urgency = steps * ofStep_s + (this.request.urgency_s ?? 0) - (this.since / 1000) * ageing
   }
 
   withdraw(): void {

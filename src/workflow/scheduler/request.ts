@@ -58,6 +58,8 @@ export interface Use {
   seconds(device: string): number | undefined
   /** The duration of the action and all following ones at the same device. */
   stays(device: string): number | undefined
+  /** The actions after this one as far as they are certain, each with its devices, and its seconds at one of them. */
+  later?(): readonly { readonly devices: readonly string[]; seconds(device: string): number | undefined }[]
 }
 
 /** A window: an action at one of these devices must begin within `within_s` after the end of the previous action. */

@@ -4,6 +4,7 @@ import { LabError } from '../../errors.ts'
 import { type DeadlockAvoidance, isFree } from './deadlock_avoidance.ts'
 import { DeviceSites, type ObstacleVisitor, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
+import type { Priorities } from './priorities.ts'
 import { compare, RankedQueue } from './ranked_queue.ts'
 import type { Obstacle } from './request.ts'
 import type { Reservations } from './reservations.ts'
@@ -12,6 +13,7 @@ export class RequestQueue {
   readonly #occupancy: Occupancy
   readonly #avoidance: DeadlockAvoidance
   readonly #reservations: Reservations
+  readonly #priorities: Priorities
   readonly #fresh = new RankedQueue<Ticket>()
   /** Tickets with a free candidate that is unsafe, or reserved for others. */
   readonly #unsafe = new Set<Ticket>()
@@ -19,19 +21,38 @@ export class RequestQueue {
   readonly #guests = new Map<string, Set<Ticket>>()
   #seen = 0
 
-  constructor(occupancy: Occupancy, { avoidance, reservations }: { avoidance: DeadlockAvoidance; reservations: Reservations }) {
+  constructor(
+    occupancy: Occupancy,
+    { avoidance, reservations, priorities }: { avoidance: DeadlockAvoidance; reservations: Reservations; priorities: Priorities },
+  ) {
     this.#occupancy = occupancy
     this.#avoidance = avoidance
     this.#reservations = reservations
+    this.#priorities = priorities
   }
 
   add(ticket: Ticket): void {
     const { claimant } = ticket
     if (claimant.ticket) throw new LabError('internal', `thread ${claimant.thread_id} makes a request while another one of it waits`)
+    ticket.rank(this.#priorities.of(claimant.thread_id))
     claimant.ticket = ticket
     if (claimant.promise && !ticket.resources.includes(claimant.promise)) this.#occupancy.breakPromise(claimant)
     this.#occupancy.version++
     this.refresh(ticket)
+  }
+
+  /** Ranks all waiting tickets anew, because priorities have changed, or have aged. */
+  #rank(): void {
+    for (const { ticket, thread_id } of this.#occupancy.claimants.values()) {
+      if (!ticket) continue
+      const resources = ticket.isInLine ? new Set(ticket.resources) : []
+      for (const resource of resources) resource.wanted.delete(ticket)
+      if (ticket.isFresh) this.#fresh.delete(ticket)
+      ticket.isFresh = false
+      ticket.rank(this.#priorities.of(thread_id))
+      for (const resource of resources) resource.wanted.add(ticket)
+      this.refresh(ticket)
+    }
   }
 
   /** Marks a ticket to be considered again. */
@@ -43,6 +64,7 @@ export class RequestQueue {
 
   /** Returns the first ticket that may be granted. */
   next(): Ticket | undefined {
+    if (this.#priorities.mustRank()) this.#rank()
     const { touched } = this.#occupancy
     let best = this.#fresh.first
     let at: Resource | undefined

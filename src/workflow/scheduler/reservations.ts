@@ -27,6 +27,8 @@ export class Reservations {
   readonly #ahead: Ahead | undefined
   readonly #advice: Advice
   readonly #wake: () => void
+  /** Says which requests leave a device free for a more important run. */
+  precedence: { of(ticket: Ticket, resource: Resource): Claimant | undefined } | undefined
   readonly #of = new Map<Claimant, readonly Reservation[]>()
   /** The reservations of each device, ordered by their beginning. */
   readonly #on = new Map<DeviceSites, Reservation[]>()
@@ -45,6 +47,8 @@ export class Reservations {
     const planned = this.#advice.verdict(ticket, resource, this.now())
     if (planned) return planned.kind === 'first' ? undefined : this.#plannedOtherwise(resource, planned)
     const { keeps } = ticket.request
+    const by = this.precedence?.of(ticket, resource)
+    if (by) return { reason: 'booked', wanted: (resource as DeviceSites).name, by, at: Number.POSITIVE_INFINITY }
     if (this.#of.size === 0 && !keeps) return undefined
     const reservation = this.#on.size > 0 ? this.#inTheWay(ticket, resource) : undefined
     if (reservation) return { reason: 'booked', wanted: reservation.sites.name, by: reservation.claimant, at: Number.POSITIVE_INFINITY }
@@ -63,7 +67,7 @@ export class Reservations {
   /** Whether the claimant must go now to meet its present deadline, even if it then misses a later window. */
   #hasToGo(claimant: Claimant, resource: Resource, { at }: Barred): boolean {
     if (claimant.deadline === null) return false
-    const way = resource instanceof DeviceSites ? this.#wayTo(claimant, resource) : 0
+    const way = resource instanceof DeviceSites ? this.wayTo(claimant, resource) : 0
     return at + way * crowded > claimant.deadline
   }
 
@@ -147,7 +151,7 @@ export class Reservations {
     for (const { zone } of claimant.placements) if (zone.device === sites) return undefined
     const own = reservations.find((reservation) => reservation.claimant === claimant)
     const stay = resource instanceof DeviceSites ? request.use?.stays(sites.name) : undefined
-    const end = this.now() + this.#wayTo(claimant, sites) * crowded + this.#use(stay)
+    const end = this.now() + this.wayTo(claimant, sites) * crowded + this.use(stay)
     return reservations.find(
       (reservation) => reservation.claimant !== claimant && end > reservation.from && !(own && own.from <= reservation.from),
     )
@@ -161,7 +165,7 @@ export class Reservations {
     const seconds = request.use?.seconds(resource.name)
     let before: Before = {
       sites: resource,
-      end: this.now() + this.#wayTo(claimant, resource) + (seconds ?? 0) * 1000,
+      end: this.now() + this.wayTo(claimant, resource) + (seconds ?? 0) * 1000,
       isKnown: seconds !== undefined,
     }
     for (const keep of request.keeps ?? []) {
@@ -169,7 +173,7 @@ export class Reservations {
       if (!found) break
       if ('reason' in found) return found
       const took = keep.use.seconds(found.sites.name)
-      const way = this.#between(before.sites, found.sites)
+      const way = this.between(before.sites, found.sites)
       if (found.sites !== before.sites) reservations.push(found)
       before = { sites: found.sites, end: found.from + way + (took ?? 0) * 1000, isKnown: before.isKnown && took !== undefined }
     }
@@ -182,9 +186,9 @@ export class Reservations {
     let refusal: Barred | undefined
     for (const { device } of candidates) {
       const sites = this.#occupancy.device(device)
-      const way = this.#between(before.sites, sites)
+      const way = this.between(before.sites, sites)
       if (way > within_s * 1000) continue
-      const length = way * crowded + this.#use(use.stays(device))
+      const length = way * crowded + this.use(use.stays(device))
       const spare = Math.max(0, within_s * 1000 - way * crowded - this.longestHop()) / 2
       const end = before.isKnown ? before.end : this.now()
       const { start, by } = sites === before.sites ? { start: end, by: null } : this.#gap(sites, { claimant, inputs, end, length })
@@ -204,7 +208,7 @@ export class Reservations {
     sites: DeviceSites,
     { claimant, inputs, end, length }: { claimant: Claimant; inputs: readonly string[]; end: number; length: number },
   ): { start: number; by: Claimant | null } {
-    const free = this.#freeAt(sites, claimant, inputs)
+    const free = this.freeAt(sites, claimant, inputs)
     let start = Math.max(end, free.at)
     let by = free.at > end ? free.by : null
     for (const reservation of this.#on.get(sites) ?? []) {
@@ -216,11 +220,14 @@ export class Reservations {
   }
 
   /** Estimates how long the claimant waits for one of these resources, in ms; Infinity if that is unknown. */
-  waitFor({ claimant, resources, inputs }: Ticket): number {
+  waitFor(ticket: Ticket): number {
+    const { claimant, resources, inputs } = ticket
     const now = this.now()
     const waits = resources.map((resource) =>
       resource instanceof DeviceSites
-        ? this.#freeAt(resource, claimant, inputs).at - now
+        ? this.precedence?.of(ticket, resource)
+          ? Number.POSITIVE_INFINITY
+          : this.freeAt(resource, claimant, inputs).at - now
         : resource.placement
           ? Number.POSITIVE_INFINITY
           : 0,
@@ -229,7 +236,7 @@ export class Reservations {
   }
 
   /** Estimates when the present use of a device ends. */
-  #freeAt(sites: DeviceSites, claimant: Claimant, inputs: readonly string[]): { at: number; by: Claimant | null } {
+  freeAt(sites: DeviceSites, claimant: Claimant, inputs: readonly string[]): { at: number; by: Claimant | null } {
     const { holder, promisedTo } = sites
     if (promisedTo && promisedTo !== claimant) return { at: Number.POSITIVE_INFINITY, by: promisedTo }
     if (holder) return holder === claimant ? { at: 0, by: null } : { at: this.#endOf(holder, sites), by: holder }
@@ -249,22 +256,22 @@ export class Reservations {
     const began = ticket?.began
     // The labware may have to wait at the device for the devices that it needs next.
     if (began === undefined && ticket?.request.keeps) return Number.POSITIVE_INFINITY
-    const start = began ?? this.now() + this.#wayTo(holder, sites) * crowded
-    const end = start + this.#use(ticket?.request.use?.stays(sites.name))
+    const start = began ?? this.now() + this.wayTo(holder, sites) * crowded
+    const end = start + this.use(ticket?.request.use?.stays(sites.name))
     return end < this.now() ? Number.POSITIVE_INFINITY : end
   }
 
   /** Returns the duration of a use, including the departure, in ms. */
-  #use(seconds: number | undefined): number {
+  use(seconds: number | undefined): number {
     return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000 + this.longestHop() * crowded
   }
 
-  #wayTo({ placement, from }: Claimant, sites: DeviceSites): number {
+  wayTo({ placement, from }: Claimant, sites: DeviceSites): number {
     const position = placement?.position ?? from
     return position === null || placement?.zone.device === sites ? 0 : this.#way(position, sites)
   }
 
-  #between(from: DeviceSites, to: DeviceSites): number {
+  between(from: DeviceSites, to: DeviceSites): number {
     return from === to ? 0 : Math.min(...from.doors.map((door) => this.#way(door, to)))
   }
 

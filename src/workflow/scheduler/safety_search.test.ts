@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import { canAllFinish } from '../../testing/brute_force.ts'
 import { randomFrom } from '../../testing/scheduler_runs.ts'
-import type { Configuration, Traveller } from './safety_problem.ts'
+import { alikes, type Configuration, type Traveller } from './safety_problem.ts'
 import { isSafe } from './safety_search.ts'
 
 const isSafeUnbounded = (configuration: Configuration) => isSafe(configuration, Number.POSITIVE_INFINITY).verdict === 'safe'
@@ -158,5 +158,86 @@ test('a lid that is off keeps its place until it is put back: the search says wh
   }
   t.ok(safe > count / 10 && safe < (count * 19) / 20, `${safe} of ${count} are safe`)
   t.ok(off > count / 2)
+  t.end()
+})
+
+/** Returns a random configuration with sets of places that are alike. Travellers share the lists of their stops, and some hold a place and stand at another. */
+function sceneOfPools(seed: number): Configuration {
+  const random = randomFrom(seed)
+  const pools: number[][] = []
+  let places = 0
+  for (let pool = 2 + random(2); pool > 0; pool--) pools.push(Array.from({ length: 1 + random(3) }, () => places++))
+  const parking = Array.from({ length: random(2) }, () => places++)
+  const free = Array.from({ length: places }, (_, place) => place)
+  const takeOne = () => free.splice(random(free.length), 1)
+  const blocked = random(4) === 0 ? takeOne() : []
+  const travellers = Array.from({ length: Math.min(2 + random(2), free.length) }, () => {
+    const own = takeOne()
+    return {
+      at: random(3) === 0 && free.length > 2 ? [...own, ...takeOne()] : own,
+      stops: Array.from({ length: 1 + random(3) }, () => pools[random(pools.length)]!),
+      stays: random(3) === 0,
+      canPark: random(6) > 0,
+      isIdle: false,
+      home: -1,
+    }
+  })
+  const isSplit = random(3) === 0
+  const ofPool = (place: number) =>
+    isSplit
+      ? Math.max(
+          0,
+          pools.findIndex((pool) => pool.includes(place)),
+        ) % 2
+      : 0
+  const kinds = Array.from({ length: places }, (_, place) => ofPool(place))
+  const passed = random(places)
+  const ways = isSplit ? [[[]], [[passed]], [[passed]], [[]]] : [[[]]]
+  return { kinds, kindCount: isSplit ? 2 : 1, ways, conflicts: kinds.map(() => []), blocked, parking, travellers }
+}
+
+test('places that are alike are one place with room: the search says what a search of everything says', (t) => {
+  let [safe, alike, twice] = [0, 0, 0]
+  const count = 3000
+  for (let seed = 0; seed < count; seed++) {
+    const configuration = sceneOfPools(seed)
+    const expected = canAllFinish(configuration)
+    if (expected) safe++
+    const { kinds, travellers } = configuration
+    if (new Set(alikes(configuration)).size < kinds.length) alike++
+    const [first] = travellers
+    if (first && travellers.some(({ stops }) => stops[0] === first.stops[0]) && first.at.length > 1) twice++
+    if (isSafeUnbounded(configuration) !== expected)
+      t.fail(`seed ${seed}: ${JSON.stringify(configuration)} is ${expected ? 'safe' : 'unsafe'}`)
+  }
+  t.ok(safe > count / 10 && safe < (count * 19) / 20, `${safe} of ${count} are safe`)
+  t.ok(alike > count / 2 && twice > count / 10, `${alike} have places that are alike, ${twice} labware at two places`)
+  t.end()
+})
+
+test('labware that occupies two places that are alike leaves both', (t) => {
+  const both = [0, 1]
+  t.equal(
+    isSafeUnbounded(
+      deck(3, [
+        { at: [0, 1], stops: [[2]] },
+        { at: [2], stops: [both], stays: true },
+      ]),
+    ),
+    false,
+  )
+  t.equal(
+    isSafeUnbounded(
+      deck(
+        4,
+        [
+          { at: [0, 1], stops: [[2]] },
+          { at: [2], stops: [both], stays: true },
+        ],
+        { parking: [3] },
+      ),
+    ),
+    true,
+  )
   t.end()
 })

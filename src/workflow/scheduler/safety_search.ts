@@ -1,6 +1,5 @@
-// The search of the safe-state check: whether all labware of a configuration can still finish. It is depth-first with memory. It knows places as
-// numbers only, so that a configuration can be sent to a worker. Places that are alike, such as the slots of a storage, are one place with room for
-// several labware: a search costs no more for a thousand slots than for one.
+// The search of the safe-state check: whether all labware of a configuration can still finish. It is depth-first with memory. Places that
+// are alike are one place with room for several labware.
 
 import { alikes, type Configuration, endsClosed, kindAt, mayNeedForLid, merged, movesLid, type Traveller } from './safety_problem.ts'
 

@@ -12,7 +12,9 @@ import { Lids } from './lids.ts'
 import { type Claimant, Ticket } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
+import { Precedence } from './precedence.ts'
 import { PresentState, stateOf } from './present_state.ts'
+import { Priorities } from './priorities.ts'
 import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
 import { RequestQueue } from './request_queue.ts'
 import { type Ahead, Reservations } from './reservations.ts'
@@ -30,6 +32,7 @@ export class Scheduler {
   /** The plan, if there is one. */
   readonly advice = new Advice()
   readonly present: PresentState
+  readonly priorities: Priorities
   readonly #occupancy: Occupancy
   readonly #reservations: Reservations
   readonly #requests: RequestQueue
@@ -51,21 +54,17 @@ export class Scheduler {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
     this.present = new PresentState(this.#occupancy)
+    this.priorities = new Priorities(() => this.#reservations.now())
     this.#reservations = new Reservations(this.#occupancy, { ahead, advice: this.advice }, () => this.#settle())
     this.transporters = new TransporterQueue(
       (thread_id) => this.#isPressed(thread_id),
       (thread_id) => this.advice.startOf(thread_id),
+      this.priorities,
     )
-    this.access = new DeviceAccess(this.#occupancy, {
-      isHeldUp: this.#isHeldUp,
-      settle: () => this.#settle(),
-    })
+    this.access = new DeviceAccess(this.#occupancy, { isHeldUp: this.#isHeldUp, settle: () => this.#settle() })
     const avoidance = new DeadlockAvoidance(this.#occupancy, safety, () => this.#settle())
     this.safety = avoidance.counts
-    this.#requests = new RequestQueue(this.#occupancy, {
-      avoidance,
-      reservations: this.#reservations,
-    })
+    this.#requests = new RequestQueue(this.#occupancy, { avoidance, reservations: this.#reservations, priorities: this.priorities })
     this.#routeGrants = new RouteGrants(this.#occupancy, {
       isHeldUp: this.#isHeldUp,
       withdraw: (routeGrant) => {
@@ -76,6 +75,7 @@ export class Scheduler {
     this.lids = new Lids(this.#occupancy, () => this.#settle())
     this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
     const parking = new Parking(this.#occupancy, { requests: this.#requests, routeGrants: this.#routeGrants, avoidance })
+    this.#reservations.precedence = new Precedence(this.#occupancy, parking, { priorities: this.priorities, estimates: this.#reservations })
     this.#buffering = new Buffering(this.#occupancy, { parking, reservations: this.#reservations, advice: this.advice, onDecision })
     this.#deadlocks = new DeadlockResolver(this.#occupancy, {
       requests: this.#requests,

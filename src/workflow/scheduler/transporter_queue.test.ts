@@ -31,3 +31,17 @@ test('a transporter goes to the moves in the order of the plan, but first to a m
   t.same(granted, ['first', 'in a hurry', 'stranger', 'early', 'soon', 'as soon', 'late'])
   t.end()
 })
+
+test('of moves that are not in the plan, or begin at once, that of the higher priority goes first', (t) => {
+  const steps: Record<string, number> = { urgent: 9, aged: 2 }
+  const queue = new TransporterQueue(
+    () => false,
+    () => undefined,
+    { differ: true, of: (thread_id) => steps[thread_id] ?? 0 },
+  )
+  const granted: string[] = []
+  for (const thread_id of ['first', 'second', 'third', 'aged', 'urgent']) queue.take('arm', thread_id, () => granted.push(thread_id))
+  for (let turn = 0; turn < 4; turn++) queue.giveBack('arm', granted.at(-1)!)
+  t.same(granted, ['first', 'urgent', 'aged', 'second', 'third'])
+  t.end()
+})

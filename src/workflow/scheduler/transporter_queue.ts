@@ -1,8 +1,10 @@
-// A queue for each transporter. One thread uses it at a time: threads with a deadline first, then in the order of the plan, then first come, first served.
+// A queue for each transporter. One thread uses it at a time: threads with a deadline first, then in the order of the plan, then of the priorities, then first
+// come, first served.
 
 import { SmallSet } from '../../kit/small_set.ts'
 import type { Claimant } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
+import type { Priorities } from './priorities.ts'
 
 const nobody: readonly Claimant[] = []
 
@@ -16,10 +18,16 @@ export class TransporterQueue {
   readonly #granted: Turn[] = []
   readonly #isPressed: ((thread_id: string) => boolean) | undefined
   readonly #startOf: ((thread_id: string) => number | undefined) | undefined
+  readonly #priorities: Pick<Priorities, 'differ' | 'of'> | undefined
   #isCalling = false
 
   /** `isPressed`: whether a thread has a deadline. `startOf`: when the plan has its present move begin. */
-  constructor(isPressed?: (thread_id: string) => boolean, startOf?: (thread_id: string) => number | undefined) {
+  constructor(
+    isPressed?: (thread_id: string) => boolean,
+    startOf?: (thread_id: string) => number | undefined,
+    priorities?: Pick<Priorities, 'differ' | 'of'>,
+  ) {
+    this.#priorities = priorities
     this.#isPressed = isPressed
     this.#startOf = startOf
   }
@@ -98,12 +106,14 @@ export class TransporterQueue {
     if (queue.size > 1 && this.#isPressed) for (const turn of queue) if (this.#isPressed(turn.thread_id)) return turn
     if (queue.size < 2 || !this.#startOf) return queue.first
     let first: Turn | undefined
-    let least = Number.POSITIVE_INFINITY
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
     for (const turn of queue) {
       const start = this.#startOf(turn.thread_id) ?? Number.NEGATIVE_INFINITY
-      if (first && start >= least) continue
+      const steps = this.#priorities?.differ ? this.#priorities.of(turn.thread_id) : 0
+      if (first && (start > least || (start === least && steps <= most))) continue
       first = turn
       least = start
+      most = steps
     }
     return first
   }

@@ -155,6 +155,8 @@ export const SubmissionState = v.object({
   request: SubmissionRequest,
   /** Unix time, s. */
   submitted_at: v.number(),
+  /** The priority that was given after the submission, in place of that of the request. */
+  priority: v.optional(v.number()),
   status: statusIn(submissionTransitions),
 })
 export type SubmissionState = v.InferOutput<typeof SubmissionState>

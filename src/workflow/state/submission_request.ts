@@ -56,6 +56,8 @@ const printable = (most: number) =>
 export const Note = v.pipe(v.string(), v.regex(/\S/, 'must not be empty'), v.maxLength(4000, 'has more than 4,000 characters'))
 export const Tags = v.pipe(v.array(printable(64)), v.maxLength(32, 'has more than 32 tags'))
 
+export const Priority = v.pipe(v.number(), v.integer(), v.minValue(-9), v.maxValue(9))
+
 export const SubmissionRequest = v.strictObject({
   submission_id: v.optional(
     described(
@@ -80,8 +82,8 @@ export const SubmissionRequest = v.strictObject({
   objective: v.optional(described(Objective, 'The time that the plan makes short, in place of that of the workflow')),
   priority: v.optional(
     described(
-      v.pipe(v.number(), v.integer(), v.minValue(-9), v.maxValue(9)),
-      'The higher number goes first, on the whole: each is worth an hour of waiting. Default: 0',
+      Priority,
+      'The higher number goes first. Each hour in which a run of a higher priority is open counts as one more. Default: 0',
     ),
   ),
   project: described(v.optional(printable(128)), 'The project of the run; it stands in the record of the run, as do `tags` and `notes`'),

@@ -29,6 +29,8 @@ export type RunEnvironment = {
   readonly planner: {
     join(thread: PlannedThread): void
     leave(thread: PlannedThread): void
+    /** Has a plan made, because the priority of a run has changed. */
+    request(reason: 'priority'): void
     /** Whether a plan is being made. */
     readonly isDue: boolean
     /** The first plan since the bench was empty. */

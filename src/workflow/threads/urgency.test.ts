@@ -13,9 +13,9 @@ const bench = oneArm({
 })
 const at = (on: string, seconds: number) => ({ action: { do: 'work', on, seconds } })
 
-async function urgencies(steps: object[], asked: object = {}): Promise<number[]> {
+async function urgencies(steps: object[]): Promise<number[]> {
   const { runtime } = testRuntime([bench, workflowOf('work', { a: { ...standing('in1'), steps } })])
-  const execution = await begin(runtime, { workflow: 'work', ...asked })
+  const execution = await begin(runtime, { workflow: 'work' })
   const [thread] = execution.live()
   const found = thread!.plan.steps.flatMap((step) => (step.kind === 'action' ? [urgencyOf(thread!, step.action)] : []))
   await runtime.over(execution)
@@ -28,11 +28,6 @@ test('a step is as urgent as the work that is left after it, less its own', asyn
 
 test('labware is equally urgent each time that it comes to the same devices', async (t) => {
   t.same(await urgencies([at('d1', 10), at('d2', 60), at('d1', 10)]), [60, -50, 60])
-})
-
-test('each step of priority is worth an hour', async (t) => {
-  t.same(await urgencies([at('d1', 100)], { priority: 2 }), [7200 - 100])
-  t.same(await urgencies([at('d1', 100)], { priority: -1 }), [-3600 - 100])
 })
 
 /** The labware in the order in which it comes to d1. */

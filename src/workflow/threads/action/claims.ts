@@ -86,6 +86,14 @@ function useOf(thread: LabwareThread, plan: ActionPlan, next?: readonly Next[]):
       return stay(thread, [plan, ...known], device)
     },
     seconds: (device) => secondsAt(thread, plan, device),
+    later() {
+      known ??= following(thread)
+      const end = known.indexOf('unknown')
+      return known.slice(0, end < 0 ? known.length : end).flatMap((action) => {
+        if (action === 'unknown' || action.devices.length === 0) return []
+        return { devices: action.devices, seconds: (device: string) => secondsAt(thread, action, device) }
+      })
+    },
   }
 }
 
