@@ -40,6 +40,7 @@ import type { Log } from '../kit/log.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { Refusals } from '../kit/refusals.ts'
 import type { Notifier } from '../notify/notifier.ts'
+import type { Queue } from '../queue/queue.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { taughtWay } from '../teachpoints/way.ts'
 import type { ByHand } from '../workflow/runs/by_hand.ts'
@@ -106,6 +107,8 @@ export type Bench = {
   fleet: Fleet | undefined
   /** The workflows, the runs and their records. Throws before `openRuns`. */
   readonly runs: Runs
+  /** The queue of runs; undefined before it is open, and where none was ever used. */
+  readonly queue: Queue | undefined
   /** Opens the workflows, unless they are open. The start does that only if any were used before. */
   openRuns(): Promise<Runs>
   /** Adds what a person does with a device by hand to the records of the open runs. Never throws, and reads no disk. */
@@ -216,6 +219,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
       return reloading.config
     },
     ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, simulations, descriptions, refusals, log, report },
+    queueing: { audit, isSynced: () => (watch.facts ? watch.facts.clock_synced : false), isSafeMode: () => safeMode() !== undefined },
   })
   const input = config.stop_input && opened('input', stopsAll(config.stop_input, { ...made, hub, audit, registry, runs }))
   const reloading: Reloading = new Reloading({
@@ -259,6 +263,7 @@ type PublicRooms = Omit<
   Bench,
   | 'config'
   | 'runs'
+  | 'queue'
   | 'openRuns'
   | 'prepareRuns'
   | 'recordByHand'
@@ -285,6 +290,9 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
     },
     get runs() {
       return runs.opened
+    },
+    get queue() {
+      return runs.queue
     },
     openRuns: () => runs.open(),
     prepareRuns: (prepare) => runs.prepare(prepare),

@@ -80,6 +80,8 @@ export const examples: Record<string, Example> = {
   deleteWorkflow: { parameters: { workflow_name: 'just-shake' } },
   simulate: { body: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM' } },
   submit: { body: { workflow: 'seal-and-spin', run_mode: 'LIVE' } },
+  addToQueue: { body: { submission: { workflow: 'seal-and-spin', run_mode: 'LIVE' }, requires: { devices: ['shaker-1'] } } },
+  moveInQueue: { body: { to: 'first' } },
   emitCustomEvent: { body: { name: 'qc.done', value: 'complete' } },
   stopExecution: { body: { confirm: true } },
   addNote: { body: { text: 'the lid was not seated; pressed on by hand', tags: ['deviation'] } },
