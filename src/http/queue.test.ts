@@ -61,7 +61,9 @@ test('entries run one after the other, each once, and leave the queue with their
   )
   const { rows } = await run.get<{ rows: object[] }>(`/api/executions/${first.execution_id}/record?kind=submission`)
   t.match(rows, [{ by: 'key to admin', queue: { entry_id: unknown, added_at: Number } }], 'the record says that it came from the queue')
-  const { entries } = await run.get<{ entries: { what: string; details?: { text: string }; text?: string }[] }>('/api/audit?limit=20')
+  const { entries } = await run.get<{ entries: { what: string; details?: { text: string }; text?: string }[] }>(
+    '/api/system/audit?limit=20',
+  )
   t.match(JSON.stringify(entries), /The queue submitted work as run [0-9a-f]{8}, which key to admin had added/)
   t.match(JSON.stringify(entries), /Added work to the queue/)
 })
@@ -148,7 +150,9 @@ test('labware in the way keeps an entry from beginning', async (t) => {
   const entry = await add(run)
   t.match(entry, { state: 'waiting', why_it_waits: /shaker_in is taken: plate has stood there/ })
   await run.carries('plate', 'pad_1')
-  t.match(await run.post(`/api/queue/${entry.entry_id}/start`), { execution_id: String, submission_id: entry.entry_id })
+  t.match(await run.until('its begin', async () => (await queueOf(run)).entries.find(({ state }) => state === 'running')), {
+    entry_id: entry.entry_id,
+  })
 })
 
 test('an entry that may be passed lets others begin', async (t) => {
