@@ -1,7 +1,6 @@
 // The routes of the queue of runs.
 
 import * as v from 'valibot'
-import type { Bench } from '../bench/bench.ts'
 import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
@@ -11,7 +10,7 @@ import { SubmissionRecord } from '../workflow/records/records.ts'
 import { authorOf } from './author.ts'
 import { type Exchange, json, type Route, routesOf } from './contract.ts'
 
-type Rooms = Pick<Bench, 'hub'> & { runs: Runs }
+type Rooms = { runs: Runs }
 
 const route = routesOf<Rooms>('runs')
 

@@ -11,6 +11,8 @@ export type KnownRuns = {
   areRecordsWhole(): boolean
   /** Entries that are being submitted just now. */
   beginning: ReadonlySet<string>
+  /** The runs of entries that have begun since the start. */
+  begun: ReadonlyMap<string, string>
 }
 
 /** `endings`: the entries that have ended just now, and `pausing` why the queue is to be paused for one of them; undefined for none. */
@@ -22,7 +24,7 @@ export function settled(content: QueueContent, runs: KnownRuns, now: number): Se
   let pausing: string | undefined
   let hasChanged = false
   const entries = content.entries.flatMap((before): QueueEntry[] => {
-    const entry = begun(before, runs)
+    const entry = brought(before, runs)
     hasChanged ||= entry !== before
     const end = entry.state === 'running' ? endOf(entry, runs) : undefined
     if (!end) return [entry]
@@ -37,10 +39,10 @@ export function settled(content: QueueContent, runs: KnownRuns, now: number): Se
 }
 
 /** Returns the entry as running if its submission is known, however its state was left. */
-function begun(entry: QueueEntry, { runtime, areRecordsWhole, beginning }: KnownRuns): QueueEntry {
+function brought(entry: QueueEntry, { runtime, areRecordsWhole, beginning, begun }: KnownRuns): QueueEntry {
   if (entry.state === 'running' || beginning.has(entry.entry_id)) return entry
-  const submission = runtime.records.submission(entry.entry_id)
-  if (submission) return { ...entry, state: 'running', execution_id: submission.execution_id, held: null }
+  const execution_id = begun.get(entry.entry_id) ?? runtime.records.submission(entry.entry_id)?.execution_id
+  if (execution_id !== undefined) return { ...entry, state: 'running', execution_id, held: null }
   if (entry.state === 'waiting') return entry
   // Its submission is written before anything moves, so it has not begun.
   if (areRecordsWhole()) return { ...entry, state: 'waiting' }

@@ -47,6 +47,8 @@ export class Queue implements Sink {
   readonly #clock: StartClock
   readonly #runs: KnownRuns
   readonly #followed = new Set<string>()
+  /** The runs of entries that the disk does not show as running yet, by entry. */
+  readonly #begun = new Map<string, string>()
   #isClosed = false
   #isLookDue = false
   #looking: Promise<void> = Promise.resolve()
@@ -67,7 +69,7 @@ export class Queue implements Sink {
     this.#store = store
     this.#fitness = new Fitness(options)
     this.#clock = new StartClock(options)
-    this.#runs = { runtime, areRecordsWhole, beginning: store.beginning }
+    this.#runs = { runtime, areRecordsWhole, beginning: store.beginning, begun: this.#begun }
   }
 
   /** The queue as it is shown. The same object until something has changed. */
@@ -200,10 +202,15 @@ export class Queue implements Sink {
     this.#cancelLook()
   }
 
-  async close(): Promise<void> {
-    this.stop()
+  /** Resolves when the look that is under way is over, and the disk has stored or refused all changes. */
+  async settled(): Promise<void> {
     await this.#looking
     await this.#store.settled()
+  }
+
+  async close(): Promise<void> {
+    this.stop()
+    await this.settled()
   }
 
   /** Brings the entries up to date at the start, and pauses the queue unless the configuration says otherwise. */
@@ -267,6 +274,7 @@ export class Queue implements Sink {
       return content
     })
     const { runtime } = this.#options
+    for (const entry_id of this.#begun.keys()) if (!this.#store.beginning.has(entry_id)) this.#begun.delete(entry_id)
     for (const { execution_id } of this.#store.content.entries) {
       const run = runtime.runs.get(execution_id ?? '')
       if (!run || run.isOver || this.#followed.has(run.execution_id)) continue
@@ -312,6 +320,7 @@ export class Queue implements Sink {
       const queue = { entry_id, added_at: entry.added_at, ...(person && { started_by: authorText(person.by, person.operator) }) }
       const author: Author & { queue: object } = { ...entry.added_by, queue }
       const { execution_id } = await runtime.submit(entry.submission, author)
+      this.#begun.set(entry_id, execution_id)
       const whose = authorText(author.by, author.operator)
       const name = `${entry.submission.workflow} as run ${execution_id.slice(0, 8)}`
       began(`The queue submitted ${name}${whose && `, which ${whose} had added`}`, execution_id)
