@@ -25,7 +25,20 @@ import {
 
 export type Check = (bench: Bench) => Promise<void>
 
-const screens = ['bench', 'bench/add', 'devices/shaker-1', 'runs', 'runs/new', 'deck', 'teach', 'events', 'system', 'system/who', 'lab']
+const screens = [
+  'bench',
+  'bench/add',
+  'devices/shaker-1',
+  'runs',
+  'runs/new',
+  'queue',
+  'deck',
+  'teach',
+  'events',
+  'system',
+  'system/who',
+  'lab',
+]
 // The fourth is a desk of 1280x800 at 200 %.
 const sizes = [small, { width: 360, height: 740 }, phone, { width: 640, height: 400 }, desk]
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -56,6 +56,7 @@ const screens = new Map<string, { word: string; show: Show }>([
 /** The screens below another one. */
 const below = new Map<string, { under: string; show: Show }>([
   ['runs/new', { under: 'runs', show: of(newRun, ({ NewRunScreen }) => <NewRunScreen />) }],
+  ['queue', { under: 'runs', show: of(run, ({ QueueScreen }) => <QueueScreen />) }],
   ['lab', { under: 'system', show: of(more, ({ LabScreen }) => <LabScreen />) }],
   ['devices', { under: 'bench', show: of(device, ({ DeviceScreen }, id) => <DeviceScreen key={id} device_id={id ?? ''} />) }],
   ['system/who', { under: 'system', show: of(more, ({ WhoScreen }) => <WhoScreen />) }],

@@ -15,6 +15,7 @@ import { ask, bench, movesNothingReal, notice, now, scope, state, timeScale } fr
 import { Time } from '../time.tsx'
 import { duration, sentence } from '../words.ts'
 import { requestOf, type Wish } from './new_run_again.tsx'
+import { AddToQueue, QueueFields, useQueued } from './new_run_queue.tsx'
 
 /** Says what moves in a mode. */
 function modeHint(mode: Wish['mode']): string {
@@ -32,6 +33,7 @@ type BeginProps = { wish: Wish; topology: string | undefined; children: Componen
 export function Begin({ wish, topology, children }: BeginProps) {
   const tried = useSignal<SimulateResponse | undefined>(undefined)
   const isShown = useSignal(false)
+  const queued = useQueued()
   const { workflow, mode, groups } = wish
   const why = /^[1-9]\d{0,3}$/.test(groups) ? undefined : 'Groups must be a whole number from 1.'
   const key = JSON.stringify(wish)
@@ -65,6 +67,7 @@ export function Begin({ wish, topology, children }: BeginProps) {
     <>
       {topology !== undefined && <Checks topology={topology} mode={mode} refusal={tried.value?.refusal} />}
       {children}
+      <QueueFields {...queued} />
       {isShown.value && tried.value && <Forecast {...tried.value} scale={scale} />}
       <div class="row foot">
         <Act
@@ -74,6 +77,7 @@ export function Begin({ wish, topology, children }: BeginProps) {
           kind="main"
           onPress={start}
         />
+        <AddToQueue wish={wish} why={why} queued={queued} />
         <Act label="Dry run" why={why} onPress={dryRun} />
         <p class={why ? 'trouble' : 'hint'}>
           {why ?? (

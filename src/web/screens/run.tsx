@@ -20,6 +20,7 @@ import { RunLog } from './run_log.tsx'
 import { StepSheet } from './run_step.tsx'
 import { Threads } from './run_threads.tsx'
 
+export { QueueScreen } from './queue.tsx'
 export { RunsScreen } from './runs.tsx'
 
 export function RunScreen({ execution_id }: { execution_id: string }) {
