@@ -15,6 +15,7 @@ import { handsChecks } from './hands_scenes.ts'
 import { journeyChecks, journeySkips } from './journey_scenes.ts'
 import { labChecks, labSkips } from './lab_scenes.ts'
 import { peopleChecks } from './people_scenes.ts'
+import { queueChecks } from './queue_scenes.ts'
 import { reportChecks } from './report_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
@@ -29,6 +30,7 @@ const run = promisify(execFile)
 const checks: Record<string, Check> = {
   ...runChecks,
   ...reportChecks,
+  ...queueChecks,
   ...peopleChecks,
   ...benchPageChecks,
   ...cardChecks,
