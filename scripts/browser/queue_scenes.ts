@@ -45,7 +45,7 @@ export const queueChecks: Record<string, Check> = {
     await bench.ask('POST', '/api/queue/pause')
     await bench.ask('POST', '/api/queue', { submission })
     const page = await bench.open('/', phone)
-    await goTo(page, 'Runs')
+    await goTo(page, 'runs')
     await page.getByRole('link', { name: 'Queue', exact: true }).click()
     await button(page, 'Start number 1 now').click()
     await page.getByText('It runs.').waitFor()

@@ -1,17 +1,21 @@
 // Opens the queue of runs late: with the workflows if it was used before, else at the first request. Connects it with the bench.
 
+import type { Config } from '../config.ts'
 import type { Instrument } from '../devices/instrument.ts'
 import type { Registry } from '../devices/registry.ts'
 import { messageOf } from '../errors.ts'
+import type { Hub } from '../events/hub.ts'
 import { isBehind, systemWall } from '../events/timestamps.ts'
 import { type Audit, byService } from '../keys/audit.ts'
+import type { Clock } from '../kit/clock.ts'
 import { namesIn } from '../kit/files.ts'
+import type { Report } from '../kit/json_file.ts'
+import type { Log } from '../kit/log.ts'
 import type { QueueDevices } from '../queue/fitness.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Bench } from '../workflow/plans/bench.ts'
 import type { RecordFile } from '../workflow/records/record_file.ts'
 import type { Runtime } from '../workflow/runtime.ts'
-import type { RunRooms } from './runs.ts'
 
 export type QueueRooms = {
   audit: Pick<Audit, 'note'>
@@ -21,16 +25,28 @@ export type QueueRooms = {
   isSafeMode(): boolean
 }
 
+type Rooms = {
+  /** The configuration in force, looked up at each use. */
+  readonly config: Pick<Config, 'limits' | 'queue'>
+  data_dir: string
+  clock: Clock
+  hub: Hub
+  registry: Registry
+  log: Log
+  report: Report
+  queueing?: QueueRooms | undefined
+}
+
 type Parts = { bench: Bench; file: Pick<RecordFile, 'isWhole'>; runtime(): Runtime }
 
 export class LateQueue {
-  readonly #rooms: RunRooms
+  readonly #rooms: Rooms
   readonly #parts: Parts
   #opening: Promise<Queue> | undefined
   #opened: Queue | undefined
   #isStopped = false
 
-  constructor(rooms: RunRooms, parts: Parts) {
+  constructor(rooms: Rooms, parts: Parts) {
     this.#rooms = rooms
     this.#parts = parts
   }

@@ -82,6 +82,7 @@ export const examples: Record<string, Example> = {
   submit: { body: { workflow: 'seal-and-spin', run_mode: 'LIVE' } },
   addToQueue: { body: { submission: { workflow: 'seal-and-spin', run_mode: 'LIVE' }, requires: { devices: ['shaker-1'] } } },
   moveInQueue: { body: { to: 'first' } },
+  resumeQueue: { body: {} },
   emitCustomEvent: { body: { name: 'qc.done', value: 'complete' } },
   stopExecution: { body: { confirm: true } },
   addNote: { body: { text: 'the lid was not seated; pressed on by hand', tags: ['deviation'] } },

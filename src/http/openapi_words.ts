@@ -32,6 +32,7 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   operation_id: { description: 'Id of the operation, from the header `Operation-Id`', schema: v.string() },
   workflow_name: { description: 'Name of the workflow', schema: Id },
   submission_id: { description: 'Id of the submission', schema: v.string() },
+  entry_id: { description: 'Id of an entry of the queue, which is that of its submission', schema: v.string() },
   execution_id: { description: 'Id of the execution', schema: v.string() },
   sha256: { description: 'Hash of the value, as in the list of values', schema: v.string() },
   file_sha256: { description: 'Hash of the file, as in the list of files', schema: v.string() },
