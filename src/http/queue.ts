@@ -152,8 +152,9 @@ export const queueRoutes: Route<Rooms>[] = [
     async handle({ rooms, c, param, body }) {
       body()
       const execution_id = await (await rooms.runs.queue.open()).startNow(param('entry_id'), authorOf(c))
-      const { status = 'IN_PROGRESS' as const } = rooms.runs.runtime.records.submission(param('entry_id')) ?? {}
-      const begun = { entry_id: param('entry_id'), submission_id: param('entry_id'), execution_id, status }
+      const [first] = rooms.runs.runtime.records.submissionsOf(execution_id)
+      const { submission_id = param('entry_id'), status = 'IN_PROGRESS' as const } = first ?? {}
+      const begun = { entry_id: param('entry_id'), submission_id, execution_id, status }
       return json(begun, 202, { Location: `/api/executions/${execution_id}` })
     },
   }),

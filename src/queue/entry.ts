@@ -82,7 +82,7 @@ export type Person = v.InferOutput<typeof Person>
 const holdReasons = ['start_passed', 'after_removed', 'in_doubt'] as const
 export type Hold = { reason: (typeof holdReasons)[number]; message: string }
 
-/** An entry as it is stored. The id of the entry is that of its submission, so the runtime begins it once. */
+/** An entry as it is stored. Its id is that of its submission, so that the runtime begins it once. A submission that was cut off as it began gets another id. */
 export const QueueEntry = v.object({
   entry_id: v.string(),
   submission: SubmissionRequest,

@@ -1,5 +1,6 @@
 // What became of the entries that have begun: entries whose run is over leave the queue, and a run that did not end well pauses it.
 
+import { flatId } from '../kit/flat_id.ts'
 import type { EndStatus } from '../workflow/records/records.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 import { type EndedEntry, nameOf, priorityOf, type QueueContent, type QueueEntry } from './entry.ts'
@@ -41,13 +42,34 @@ export function settled(content: QueueContent, runs: KnownRuns, now: number): Se
 /** Returns the entry as running if its submission is known, however its state was left. */
 function brought(entry: QueueEntry, { runtime, areRecordsWhole, beginning, begun }: KnownRuns): QueueEntry {
   if (entry.state === 'running' || beginning.has(entry.entry_id)) return entry
-  const execution_id = begun.get(entry.entry_id) ?? runtime.records.submission(entry.entry_id)?.execution_id
-  if (execution_id !== undefined) return { ...entry, state: 'running', execution_id, held: null }
+  const execution_id = begun.get(entry.entry_id) ?? runtime.records.submission(submissionIdOf(entry))?.execution_id
+  if (execution_id !== undefined)
+    return isCutAtStart(entry, execution_id, runtime)
+      ? cutEntry(entry, execution_id)
+      : { ...entry, state: 'running', execution_id, held: null }
   if (entry.state === 'waiting') return entry
   // Its submission is written before anything moves, so it has not begun.
   if (areRecordsWhole()) return { ...entry, state: 'waiting' }
   const message = `nobody knows whether it has run, because records of runs were lost while it began; look at the bench, then ${remedyOf(entry.entry_id)}`
   return { ...entry, state: 'waiting', held: { reason: 'in_doubt', message } }
+}
+
+/** The id of the submission of an entry: that of the entry, unless the end of the service cut its start off. */
+export function submissionIdOf({ entry_id, submission }: Pick<QueueEntry, 'entry_id' | 'submission'>): string {
+  return submission.submission_id ?? entry_id
+}
+
+/** Whether the run of an entry ended with the service before it was acknowledged: a run that has begun is restored. */
+function isCutAtStart({ state }: QueueEntry, execution_id: string, { runs, records }: KnownRuns['runtime']): boolean {
+  return state === 'starting' && !runs.get(execution_id) && records.execution(execution_id)?.status === 'ABORTED'
+}
+
+/** Returns the entry for a person to start again, as another submission. */
+function cutEntry(entry: QueueEntry, execution_id: string): QueueEntry {
+  const what = `the service ended while it began, and its run ${execution_id.slice(0, 8)} was aborted`
+  const message = `${what}; look at the bench, then ${remedyOf(entry.entry_id)}`
+  const submission = { ...entry.submission, submission_id: flatId() }
+  return { ...entry, submission, state: 'waiting', execution_id: null, held: { reason: 'in_doubt', message } }
 }
 
 type End = { outcome: EndStatus | null; reason: string | null }

@@ -130,6 +130,25 @@ test('an entry that may have run waits for a person where records of runs were l
   t.type(await queue.startNow(id(1), person), 'string')
 })
 
+test('an entry whose run was aborted before it was acknowledged waits for a person, as another submission', async (t) => {
+  const runtime = recordingRuntime()
+  const before = await opened(t, { runtime })
+  const { execution_id } = await before.queue.add(request(1), person)
+  await before.queue.close()
+  rewrite(before.folder, ({ entries }) => Object.assign(entries[0]!, { state: 'starting', execution_id: null }))
+  runtime.runs.get(execution_id!)!.abort('the service restarted')
+  await comes(() => runtime.records.execution(execution_id!)?.status === 'ABORTED')
+  runtime.runs.forget(execution_id!)
+  const { queue } = await opened(t, { folder: before.folder, runtime })
+  t.match(queue.view, {
+    state: 'paused',
+    entries: [{ entry_id: id(1), state: 'waiting', needs_person: true, why_it_waits: /was aborted; look/ }],
+  })
+  await queue.resume()
+  t.equal(runtime.runs.all().length, 0, 'it does not begin by itself')
+  t.not(await queue.startNow(id(1), person), execution_id)
+})
+
 async function begunAndCut(t: Test): Promise<string> {
   const { queue, folder } = await opened(t)
   await queue.add(request(1), person)

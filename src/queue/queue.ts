@@ -12,7 +12,7 @@ import { asksForTheSame, mustBeAStart, mustBeNew, mustHaveRoom } from './checks.
 import { type MoveRequest, nameOf, type QueueContent, type QueueEntry, type QueueRequest, type ShownEntry, type StartAt } from './entry.ts'
 import { Fitness, type FitnessOptions } from './fitness.ts'
 import { inserted, moved } from './order.ts'
-import { held, type KnownRuns, settled, whyNotDue } from './outcome.ts'
+import { held, type KnownRuns, settled, submissionIdOf, whyNotDue } from './outcome.ts'
 import { type Moment, StartClock, type StartClockOptions } from './start_clock.ts'
 import { QueueStore } from './store.ts'
 import { type QueueView, shownEntry } from './view.ts'
@@ -327,7 +327,8 @@ export class Queue implements Sink {
       return execution_id
     } catch (error) {
       // Otherwise it has begun, and `settled` looks what became of it.
-      if (!runtime.records.submission(entry_id)) await this.#store.change((content) => replaced(content, entry)).catch(() => undefined)
+      if (!runtime.records.submission(submissionIdOf(entry)))
+        await this.#store.change((content) => replaced(content, entry)).catch(() => undefined)
       throw error
     } finally {
       beginning.delete(entry_id)

@@ -101,10 +101,11 @@ export class QueueStore {
   /** Pauses the queue for a reason of the service, also if it is paused: whoever saw the pause before must see this one before they resume it. */
   pauseBecause(reason: Pause['reason'], why: string): void {
     const isTold = this.#pause?.reason === 'stop' || this.#pause?.reason === 'run_ended'
-    const message = `${why}; see that the bench is well, then ${resumeIt}`
+    const look = `${why}; see that the bench is well, then`
+    const message = `${look} ${resumeIt}`
     this.#pause = { since: this.#options.wall(), reason, by: null, message }
     this.#changed()
-    if (!isTold) this.#options.paused(`the queue is paused: ${message}`)
+    if (!isTold) this.#options.paused(`the queue is paused: ${look} resume the queue`)
   }
 
   /** Ends the pause, once that is stored. `since`: that of the pause that the person was shown. Rejects with `conflict` for another one, and with `storage`. */

@@ -21,7 +21,7 @@ export const workflow = workflowOf(
   { topology: 'queued' },
 )
 
-type Entry = { entry_id: string; state: string; execution_id: string | null; outcome?: string | null }
+type Entry = { entry_id: string; state: string; execution_id: string | null; needs_person?: boolean; outcome?: string | null }
 export type ShownQueue = { state: string; paused: { reason: string } | null; entries: Entry[]; ended: Entry[] }
 export type Submission = { submission_id: string; execution_id: string; status: string }
 
@@ -35,7 +35,10 @@ export function faultsOf(added: readonly string[], { entries, ended }: ShownQueu
     if (runs > 1) faults.push(`${id} ran ${runs} times`)
     // Of the entries that have ended, the newest are kept.
     if (places === 0 && runs === 0) faults.push(`${id} is lost`)
-    if (entries.some(({ entry_id, state }) => entry_id === id && state === 'waiting') && runs > 0) faults.push(`${id} waits and has run`)
+    const isCut = ({ needs_person }: Entry) =>
+      needs_person === true && submissions.some((one) => one.submission_id === id && one.status === 'ABORTED')
+    if (runs > 0 && entries.some((entry) => entry.entry_id === id && entry.state === 'waiting' && !isCut(entry)))
+      faults.push(`${id} waits and has run`)
   }
   return faults
 }

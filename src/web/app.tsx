@@ -43,10 +43,7 @@ function of<Module>(file: Later<Module>, show: (screens: Module, id: string | un
 /** The screens by their part of the address, with their titles. */
 const screens = new Map<string, { word: string; show: Show }>([
   ['bench', { word: 'Bench', show: () => <BenchScreen /> }],
-  [
-    'runs',
-    { word: 'Runs', show: of(run, ({ RunScreen, RunsScreen }, id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />)) },
-  ],
+  ['runs', { word: 'Runs', show: of(run, ({ RunsPart }, id) => <RunsPart id={id} />) }],
   ['deck', { word: 'Deck', show: of(deck, ({ DeckScreen }) => <DeckScreen />) }],
   ['teach', { word: 'Teach', show: of(more, ({ TeachScreen }) => <TeachScreen />) }],
   ['events', { word: 'Events', show: of(more, ({ EventsScreen }) => <EventsScreen />) }],
@@ -56,7 +53,6 @@ const screens = new Map<string, { word: string; show: Show }>([
 /** The screens below another one. */
 const below = new Map<string, { under: string; show: Show }>([
   ['runs/new', { under: 'runs', show: of(newRun, ({ NewRunScreen }) => <NewRunScreen />) }],
-  ['queue', { under: 'runs', show: of(run, ({ QueueScreen }) => <QueueScreen />) }],
   ['lab', { under: 'system', show: of(more, ({ LabScreen }) => <LabScreen />) }],
   ['devices', { under: 'bench', show: of(device, ({ DeviceScreen }, id) => <DeviceScreen key={id} device_id={id ?? ''} />) }],
   ['system/who', { under: 'system', show: of(more, ({ WhoScreen }) => <WhoScreen />) }],

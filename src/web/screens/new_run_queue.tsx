@@ -35,7 +35,7 @@ export function AddToQueue({ wish, why, queued: { at, onFailure } }: { wish: Wis
     const start_at = at.value ? { start_at: new Date(at.value).getTime() / 1000 } : {}
     const body = { submission: requestOf(wish), on_failure: onFailure.value, ...start_at }
     const entry = await ask('addToQueue', { body, idempotencyKey: `page-${Date.now()}-${Math.random()}` })
-    if (entry) location.hash = '#/queue'
+    if (entry) location.hash = '#/runs/queue'
   }
   return <Act label="Add to the queue" why={why} onPress={add} />
 }

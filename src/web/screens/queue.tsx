@@ -85,7 +85,7 @@ function Paused({ since, message }: NonNullable<Queue['paused']>) {
   return (
     <p class="notice" role="status">
       <span class="long">
-        <strong>The queue is paused</strong> since <Time at={since} />. {sentence(message)}
+        <strong>The queue is paused</strong> since <Time at={since} />. {sentence(onScreen(message))}
       </span>
     </p>
   )
@@ -209,7 +209,15 @@ function Why({ state, start_at, why_it_waits }: Pick<Entry, 'state' | 'start_at'
         It starts at <Time at={start_at} />.
       </>
     )
-  return <>{sentence(why_it_waits ?? 'it waits for its turn')}</>
+  return <>{sentence(onScreen(why_it_waits ?? 'it waits for its turn'))}</>
+}
+
+/** Replaces the routes of the queue by the buttons of this screen. */
+function onScreen(why: string): string {
+  return why
+    .replace(/whoever has a key .*: POST \/api\/queue\/resume/, 'press “Resume the queue”')
+    .replace(/start it now \(POST [^)]*\), or give it another start \([^)]*\)/, 'press “Start now”, or remove it and add it again')
+    .replace(/start it \(POST [^)]*\), or remove it \([^)]*\)/, 'press “Start now” or “Remove”')
 }
 
 function Ended({ ended }: Pick<Queue, 'ended'>) {

@@ -42,7 +42,7 @@ export function RunsScreen() {
         <a class="button main" href="#/runs/new">
           New run
         </a>
-        <a class="button plain" href="#/queue">
+        <a class="button plain" href="#/runs/queue">
           Queue
         </a>
       </div>
