@@ -24,7 +24,8 @@ const queueList = shows({
   name: 'queue list',
   summary: 'List the entries of the queue in order, with the reason why each waits',
   path: () => '/api/queue',
-  text: ({ entries }: QueueView) => table(['#', 'ID', 'WORKFLOW', 'MODE', 'GROUPS', 'PRIORITY', 'START', 'STATE', 'WHY'], entries.map(row)),
+  text: ({ entries }: QueueView) =>
+    table(['NO', 'ID', 'WORKFLOW', 'MODE', 'GROUPS', 'PRIORITY', 'START', 'STATE', 'WHY'], entries.map(row)),
   also({ entries, paused, ended }) {
     if (paused) note(atShell(`the queue is paused since ${localTime(paused.since)}: ${paused.message}`))
     noteNone(entries, 'the queue is empty; to add to it: benchd queue add WORKFLOW')
@@ -40,7 +41,7 @@ const queueShow = shows({
   path: ({ service, operands: [id = ''] }) => entryPathOf(service, id),
   text: ({ submission, ...entry }: ShownEntry & { submission: object }) =>
     [
-      table(['#', 'ID', 'WORKFLOW', 'MODE', 'GROUPS', 'PRIORITY', 'START', 'STATE', 'WHY'], [row(entry)]),
+      table(['NO', 'ID', 'WORKFLOW', 'MODE', 'GROUPS', 'PRIORITY', 'START', 'STATE', 'WHY'], [row(entry)]),
       `added ${date(entry.added_at)} by ${entry.added_by.by ?? 'the service'}`,
       JSON.stringify(submission, null, 2),
     ].join('\n\n'),

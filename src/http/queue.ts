@@ -29,7 +29,7 @@ export const queueRoutes: Route<Rooms>[] = [
     operation_id: 'getQueue',
     summary: 'Get the queue of runs: its entries in order, and why each waits',
     description:
-      'It costs little, so clients may ask again and again: with `If-None-Match` and the `ETag` of the last answer, the answer is 304 until something has changed.',
+      'Clients may ask again and again, because an answer costs little: with `If-None-Match` and the `ETag` of the last answer, the answer is 304 until something has changed.',
     scope: 'read',
     success: { description: 'The queue', schema: QueueView, headers: ['ETag'] },
     async handle({ rooms, c }) {
@@ -65,7 +65,7 @@ export const queueRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
-    success: { description: 'It is paused', schema: OperationResult },
+    success: { description: 'The queue is paused', schema: OperationResult },
     errors: [400, 503],
     async handle({ rooms, c, body }) {
       body()
@@ -81,7 +81,7 @@ export const queueRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({ since: v.optional(described(v.number(), 'The `since` of the pause that the person was shown', 's')) }),
     body_may_be_empty: true,
-    success: { description: 'It goes on', schema: OperationResult },
+    success: { description: 'The queue goes on', schema: OperationResult },
     errors: [400, 409, 503],
     async handle({ rooms, body }) {
       const { since } = body()
@@ -98,7 +98,7 @@ export const queueRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
-    success: { description: 'They are removed', schema: v.strictObject({ ...OperationResult.entries, removed: v.number() }) },
+    success: { description: 'The entries are removed', schema: v.strictObject({ ...OperationResult.entries, removed: v.number() }) },
     errors: [400, 503],
     async handle({ rooms, body }) {
       body()
@@ -123,7 +123,7 @@ export const queueRoutes: Route<Rooms>[] = [
     description:
       'An entry that has begun is refused with 409: stop its run instead. Entries that were to start after it wait for a person.',
     scope: 'operate',
-    success: { description: 'It is removed', schema: OperationResult },
+    success: { description: 'The entry is removed', schema: OperationResult },
     errors: [404, 409, 503],
     async handle({ rooms, param }) {
       await (await rooms.runs.queue.open()).remove(param('entry_id'))

@@ -39,7 +39,10 @@ const onFailure = ['stop', 'go_on'] as const
 /** The members that a person chooses for an entry besides its submission. */
 const choices = {
   start_at: v.optional(described(StartAt, 'The time before which it does not begin; null: as soon as it is its turn'), null),
-  requires: v.optional(described(Requires, 'What the bench must have before it begins, in every mode'), { devices: [], labware: [] }),
+  requires: v.optional(described(Requires, 'Conditions of the bench that must hold before it begins, in every mode'), {
+    devices: [],
+    labware: [],
+  }),
   on_failure: v.optional(
     described(
       v.picklist(onFailure),

@@ -1,4 +1,4 @@
-// What became of the entries that have begun: entries whose run is over leave the queue, and a run that did not end well pauses it.
+// The outcome of the entries that have begun: entries whose run is over leave the queue, and a run that did not end well pauses it.
 
 import { flatId } from '../kit/flat_id.ts'
 import type { EndStatus } from '../workflow/records/records.ts'
