@@ -66,7 +66,7 @@ const queueAdd = command({
       type: 'string',
       value: 'WORD',
       one_of: ['stop', 'go_on'],
-      help: 'After a run that fails: stop (default) pauses the queue, go_on begins the next entry',
+      help: 'Reaction to a run that fails: stop (default) pauses the queue, go_on begins the next entry',
     },
     'may-be-passed': { type: 'boolean', help: 'Let entries behind it begin while the bench is not fit for this one' },
     ...serviceOptions,
