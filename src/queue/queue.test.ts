@@ -247,7 +247,7 @@ test('an entry after another one waits for a person if that is removed', async (
 })
 
 test('the queue has bounds, and keeps the newest fifty that have ended', async (t) => {
-  const { queue, runtime } = await opened(t)
+  const { queue, runtime, folder } = await opened(t)
   for (let n = 0; n < 60; n++) {
     const { execution_id } = await queue.add(request(n), person)
     runtime.runs.get(execution_id!)!.abort('done')
@@ -256,11 +256,15 @@ test('the queue has bounds, and keeps the newest fifty that have ended', async (
   }
   t.equal(queue.view.ended.length, 50)
   await queue.pause(person)
-  await t.rejects(
-    (async () => {
-      for (let n = 100; n < 1200; n++) await queue.add(request(n), person)
-    })(),
-    { code: 'overloaded', message: /the queue is full: it has 1,000 entries/ },
-  )
-  t.equal(queue.view.waiting, 1000)
+  await queue.add(request(100), person)
+  await queue.close()
+  rewrite(folder, (stored) => {
+    const [entry] = stored.entries
+    stored.entries = Array.from({ length: 999 }, (_, n) => ({ ...entry!, entry_id: id(100 + n) }))
+  })
+  const full = await opened(t, { folder, runtime })
+  await full.queue.add(request(2000), person)
+  const late = full.queue.add(request(2001), person)
+  await t.rejects(late, { code: 'overloaded', message: /the queue is full: it has 1,000 entries/ })
+  t.equal(full.queue.view.waiting, 1000)
 })
