@@ -26,6 +26,7 @@ const rooms = [
   'notify',
   'fleet',
   'workflow',
+  'queue',
   'examples',
   'bench',
   'http',
@@ -49,6 +50,7 @@ const cliMayLoad = [
   'keys',
   'teachpoints',
   'workflow',
+  'queue',
   'examples',
   'config',
   'cameras',
@@ -232,7 +234,7 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
 test('the start of a bench loads nothing of the workflows', (t) => {
   const reached = reachedAtOnce('src/cli/serve.ts', 'src/main.ts', 'src/config.ts')
   t.ok(reached.includes(join(top, 'src/http/device_commands.ts')))
-  t.same(reached.filter((file) => roomOf(file) === 'workflow').map(name), [])
+  t.same(reached.filter((file) => ['workflow', 'queue'].includes(roomOf(file))).map(name), [])
   t.end()
 })
 

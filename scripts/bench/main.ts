@@ -14,6 +14,7 @@ import { fleet } from './fleet.ts'
 import { httpGet, httpPost } from './http.ts'
 import { makespan } from './makespan.ts'
 import { pageBench } from './page.ts'
+import { queueBench } from './queue.ts'
 import { runRecord } from './run_record.ts'
 import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
@@ -31,6 +32,7 @@ const benches: readonly Bench[] = [
   runtimeThreads,
   runState,
   runRecord,
+  queueBench,
   smc,
   makespan,
   samples,

@@ -32,6 +32,7 @@ const screens = [
   'runs',
   'runs/new',
   'workflows/seal-and-spin',
+  'queue',
   'deck',
   'teach',
   'events',

@@ -15,6 +15,7 @@ import { handsChecks } from './hands_scenes.ts'
 import { journeyChecks, journeySkips } from './journey_scenes.ts'
 import { labChecks, labSkips } from './lab_scenes.ts'
 import { peopleChecks } from './people_scenes.ts'
+import { queueChecks } from './queue_scenes.ts'
 import { reportChecks } from './report_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { samplesChecks } from './samples_scenes.ts'
@@ -32,6 +33,7 @@ const checks: Record<string, Check> = {
   ...runChecks,
   ...samplesChecks,
   ...reportChecks,
+  ...queueChecks,
   ...peopleChecks,
   ...benchPageChecks,
   ...cardChecks,

@@ -40,6 +40,7 @@ import type { Log } from '../kit/log.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { Refusals } from '../kit/refusals.ts'
 import type { Notifier } from '../notify/notifier.ts'
+import type { Queue } from '../queue/queue.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { taughtWay } from '../teachpoints/way.ts'
 import type { ByHand } from '../workflow/runs/by_hand.ts'
@@ -49,6 +50,7 @@ import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
 import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
+import type { QueueRooms } from './late_queue.ts'
 import { LateRuns } from './late_runs.ts'
 import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
@@ -106,6 +108,8 @@ export type Bench = {
   fleet: Fleet | undefined
   /** The workflows, the runs and their records. Throws before `openRuns`. */
   readonly runs: Runs
+  /** The queue of runs; undefined before it is open, and where none was ever used. */
+  readonly queue: Queue | undefined
   /** Opens the workflows, unless they are open. The start does that only if any were used before. */
   openRuns(): Promise<Runs>
   /** Adds what a person does with a device by hand to the records of the open runs. Never throws, and reads no disk. */
@@ -216,6 +220,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
       return reloading.config
     },
     ...{ data_dir, topologies, clock, hub, registry, readings, teachpoints, simulations, descriptions, refusals, log, report },
+    queueing: queueingOf(audit, watch, safeMode),
   })
   const input = config.stop_input && opened('input', stopsAll(config.stop_input, { ...made, hub, audit, registry, runs }))
   const reloading: Reloading = new Reloading({
@@ -232,8 +237,10 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const pictures = opened('pictures', await openPictures({ data_dir, hub, clock, log, config: () => reloading.config, runs: () => runs }))
   await opened('runs', runs).openIfUsed()
   reportPaused(runs, notifier, log)
-  const about = () => aboutBench(bench, runs.handovers)
-  const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report, about }))
+  const fleet = opened(
+    'fleet',
+    await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) }),
+  )
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier }
@@ -259,6 +266,7 @@ type PublicRooms = Omit<
   Bench,
   | 'config'
   | 'runs'
+  | 'queue'
   | 'openRuns'
   | 'prepareRuns'
   | 'recordByHand'
@@ -285,6 +293,9 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
     },
     get runs() {
       return runs.opened
+    },
+    get queue() {
+      return runs.queue
     },
     openRuns: () => runs.open(),
     prepareRuns: (prepare) => runs.prepare(prepare),
@@ -336,6 +347,10 @@ async function openFleet(config: Config, options: Omit<FleetOptions, 'config'>):
   if (!config.fleet) return undefined
   const { Fleet } = await import('../fleet/fleet.ts')
   return Fleet.open({ config: config.fleet, ...options })
+}
+
+function queueingOf(audit: Audit, watch: HostWatch, safeMode: () => Incident | undefined): QueueRooms {
+  return { audit, isSynced: () => (watch.facts ? watch.facts.clock_synced : false), isSafeMode: () => safeMode() !== undefined }
 }
 
 /** Returns a report of damaged files: to the log, and as an incident. */

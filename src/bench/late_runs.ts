@@ -3,11 +3,12 @@
 import type { Transfer, TransferOrder } from '../devices/transfer.ts'
 import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
+import type { Queue } from '../queue/queue.ts'
 import type { ByHand } from '../workflow/runs/by_hand.ts'
 import type { RunRooms, Runs } from './runs.ts'
 
 /** Matches the files that exist in the data folder once something was loaded or run. */
-const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json)/
+const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json|queue\.json)/
 
 type Prepare = (runs: Runs) => Promise<unknown>
 
@@ -97,6 +98,11 @@ export class LateRuns {
   get underWay(): { execution_id: string; workflow_name: string }[] {
     const open = this.#opened?.runtime.runs.all().filter(({ isOver, environment }) => !isOver && environment.mode !== 'PURE_SIM') ?? []
     return open.map(({ execution_id, workflow }) => ({ execution_id, workflow_name: workflow.name }))
+  }
+
+  /** The queue of runs; undefined before it is open. */
+  get queue(): Queue | undefined {
+    return this.#opened?.queue.now
   }
 
   /** Whether a run is known and is a PURE_SIM run. */

@@ -103,7 +103,7 @@ export class Reloading {
     const can = (place: string) =>
       atOnce.has(place) ||
       place.startsWith('limits.') ||
-      /^notify(\.|$)/.test(place) ||
+      /^(notify|queue)(\.|$)/.test(place) ||
       place.startsWith('devices: ') ||
       (isTls && place.startsWith('listen.tls.'))
     return {
@@ -115,6 +115,7 @@ export class Reloading {
         hosts: file.hosts,
         cors: file.cors,
         limits: file.limits,
+        queue: file.queue,
         notify: file.notify,
         cameras: file.cameras,
         devices: file.devices,

@@ -38,6 +38,7 @@ import { findBeside, isSafeBeside } from '../workflow/search_worker.ts'
 import { benchId } from '../workflow/standing_labware.ts'
 import { openAdded, openRunFiles, rowTargets } from './added_to_runs.ts'
 import { simulatedBench } from './devices.ts'
+import { LateQueue, type QueueRooms } from './late_queue.ts'
 import { openLearned } from './learned.ts'
 import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
 
@@ -46,6 +47,8 @@ export type Runs = {
   runtime: Runtime
   /** The inventories of the storages. */
   inventories: Inventories
+  /** The queue of runs. */
+  queue: LateQueue
   /** The files of runs. */
   attached: AttachedFiles
   /** Adds the notes of people to the records of runs. */
@@ -80,6 +83,8 @@ export type RunRooms = {
   refusals: Refusals
   log: Log
   report: Report
+  /** The rooms that only the queue uses; absent in tests without them. */
+  queueing?: QueueRooms | undefined
 }
 
 const shipped = [
@@ -105,6 +110,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
     hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
     obstacles: (device_id: string, names: readonly string[]) => benchOf(registry.all(), teachpoints).obstacles!(device_id, names),
   }
+  const queue = new LateQueue(rooms, { bench, file, runtime: () => catalog.runtime })
   const closed = new AbortController()
   const closing = closed.signal
   const catalog: Catalog = await Catalog.open(
@@ -129,8 +135,9 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         keep: keptIn(hub, { files, addRow: (execution_id, row) => addRow(execution_id, row, target(execution_id)) }),
         recorded: () => file.written(),
         untilStored: (work) => untilStored(work, { clock, closing }),
-        storeStanding,
         versionsOf: (workflow, run_mode) => catalog.versionsOf(workflow, run_mode),
+        // Labware was moved, or another topology was loaded.
+        storeStanding: (standing) => queue.lookAfter(storeStanding(standing)),
         lost: ({ category, what }) => hub.incident(category, `${what}; say where it is`),
         admission: {
           limits: () => rooms.config.limits,
@@ -143,20 +150,17 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   )
   const { runtime } = catalog
   await restore(catalog, file, rooms)
+  await queue.openIfUsed()
   const inventories = new Inventories({ catalog, hub, newId: flatId, now: () => Date.now() / 1000 })
   inventories.reportCutOff()
   return {
     ...{ catalog, runtime, ...openAdded(files, runtime, target) },
-    inventories,
+    ...{ inventories, queue },
     addByHand: (deed) => addByHand(runtime.runs.open(), deed, warn),
-    usedBy(device_id) {
-      const used = runtime.runs
-        .all()
-        .find(({ isOver, environment, workflow }) => !isOver && environment.mode !== 'PURE_SIM' && hasDevice(workflow.topology, device_id))
-      return used && `execution ${used.execution_id} (${used.workflow.name})`
-    },
+    usedBy: (device_id) => userOf(device_id, runtime),
     written: () => file.written(),
     async abort() {
+      queue.stop()
       const done = new AbortController()
       const late = sleep(clock, unwinding_ms, done.signal).catch(() => undefined)
       await Promise.race([runtime.close(late), late])
@@ -164,12 +168,20 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
     },
     async close() {
       closed.abort()
+      await queue.close()
       runtime.stopTracking()
       await catalog.close()
       await file.close()
       await learned.close()
     },
   }
+}
+
+function userOf(device_id: string, { runs }: Runtime): string | undefined {
+  const used = runs
+    .all()
+    .find(({ isOver, environment, workflow }) => !isOver && environment.mode !== 'PURE_SIM' && hasDevice(workflow.topology, device_id))
+  return used && `execution ${used.execution_id} (${used.workflow.name})`
 }
 
 /** Makes each driver over its own simulator. */

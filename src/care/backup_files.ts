@@ -1,7 +1,7 @@
 // The files of a data folder that go into a backup, and the kinds that a restore treats together.
 
 /**
- * `setup`: what people have entered, and learned durations. `runs`: open and ended runs, and
+ * `setup`: what people have entered, and learned durations. `runs`: open and ended runs, the queue of runs, and
  * the places of labware. `files`: the files that are attached to runs, and pictures of cameras. `bench`: the present state of the instruments, and requests that must not be repeated.
  */
 export type Kind = 'setup' | 'keys' | 'runs' | 'files' | 'bench' | 'events' | 'audit'
@@ -25,7 +25,7 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
     'setup',
   ],
   [
-    /^(executions\/([^/]*|[^/]*\/(record\.jsonl|forecast\.json|[0-9a-f]{64})?)|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/,
+    /^(executions\/([^/]*|[^/]*\/(record\.jsonl|forecast\.json|[0-9a-f]{64})?)|records\.jsonl|incidents\.jsonl|(labware|queue)\.json(\.bak)?)$/,
     'runs',
   ],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],

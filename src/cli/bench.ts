@@ -31,6 +31,7 @@ export type Bench = Shown & {
   /** SHA-256 of its certificate; null without TLS. */
   tls_fingerprint: string | null
   host: Host
+  queue: QueueState
   /** The cameras; `failure` says why the last request brought no picture. */
   cameras: { name: string; failure: string | null }[]
 }
@@ -44,6 +45,9 @@ export type Host = {
   under_voltage: boolean | null
   cpu_temperature_celsius: number | null
 }
+
+/** The queue of runs; null on a bench that never used it, and of earlier versions. */
+type QueueState = { waiting: number; is_paused: boolean } | null
 
 /** Returns the answer of `/health`, the only one that also comes while the service starts and stops. */
 export async function healthOf(service: Service): Promise<{ health: Health; clock_ahead_s: number | null }> {
@@ -99,19 +103,27 @@ export async function benchOf(service: Service): Promise<Bench> {
     // An earlier version has no cameras.
     ask<Pick<Bench, 'cameras'>>(service, 'GET', '/api/cameras').catch(() => ({ cameras: [] })),
   ])
-  return { ...shownIn(state), health, tls_fingerprint, host: { ...hostIn(metrics), clock_ahead_s }, cameras }
+  return { ...shownIn(state), health, tls_fingerprint, host: { ...hostIn(metrics), clock_ahead_s }, queue: queueIn(metrics), cameras }
 }
 
 export function snapshotsOf(service: Service, runs: readonly ExecutionSummary[]): Promise<ExecutionSnapshot[]> {
   return Promise.all(runs.map(({ execution_id }) => ask<ExecutionSnapshot>(service, 'GET', `/api/executions/${execution_id}`)))
 }
 
+/** Returns the value of a metric in the text format of Prometheus; null without one. */
+function figureIn(metrics: string, name: string): number | null {
+  const [, value] = new RegExp(`^benchd_${name} (\\S+)$`, 'm').exec(metrics) ?? []
+  return value === undefined || !Number.isFinite(Number(value)) ? null : Number(value)
+}
+
+function queueIn(metrics: string): QueueState {
+  const waiting = figureIn(metrics, 'queue_waiting_entries')
+  return waiting === null ? null : { waiting, is_paused: figureIn(metrics, 'queue_paused') === 1 }
+}
+
 /** Reads the facts from metrics in the text format of Prometheus. */
 function hostIn(metrics: string): Omit<Host, 'clock_ahead_s'> {
-  const figure = (name: string) => {
-    const [, value] = new RegExp(`^benchd_${name} (\\S+)$`, 'm').exec(metrics) ?? []
-    return value === undefined || !Number.isFinite(Number(value)) ? null : Number(value)
-  }
+  const figure = (name: string) => figureIn(metrics, name)
   const flag = (name: string) => {
     const value = figure(name)
     return value === null ? null : value === 1

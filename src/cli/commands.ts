@@ -24,6 +24,7 @@ const sections = {
   },
   'Runs and labware': {
     runs: () => import('./runs/runs.ts'),
+    queue: () => import('./queue.ts'),
     labware: () => import('./labware.ts'),
     inventory: () => import('./inventory.ts'),
     topology: () => import('./topology.ts'),

@@ -14,6 +14,19 @@ export function moment(text: string): number {
   throw noTime(text, 'Unix seconds, 2026-01-31 for the beginning of that day, 2026-01-31T08:00, or 10m')
 }
 
+/** Parses a time that is to come to Unix seconds: `2h` from now, `22:30` when it is that time next, or a moment. Throws `usage`. */
+export function momentToCome(text: string): number {
+  const [, amount, unit] = /^\+?(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? []
+  if (amount && unit) return Date.now() / 1000 + Number(amount) * units[unit as keyof typeof units]
+  const [, hour, minute] = /^(\d{1,2}):(\d\d)$/.exec(text) ?? []
+  if (hour === undefined) return moment(text)
+  const next = new Date()
+  next.setHours(Number(hour), Number(minute), 0, 0)
+  if (next.getTime() <= Date.now()) next.setDate(next.getDate() + 1)
+  if (Number(hour) < 24 && Number(minute) < 60) return next.getTime() / 1000
+  throw noTime(text, '22:30, 2h from now, or 2026-01-31T08:00')
+}
+
 export const spanOptions = {
   since: {
     type: 'string',

@@ -51,6 +51,7 @@ function described({
   waiting,
   incidents,
   host,
+  queue,
   cameras,
 }: Bench): string {
   const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
@@ -79,12 +80,18 @@ function described({
     ...cameras.flatMap(({ name, failure }) => (failure === null ? [] : [colored('yellow', `the camera ${name} ${failure}`)])),
     devices.length ? deviceTable('ID', devices, readings) : 'no devices',
     ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED'], runRows)] : ['no open runs']),
+    ...(queue && (queue.waiting > 0 || queue.is_paused) ? [queueLine(queue)] : []),
     ...(waitingRows.length ? [`${some(['RUN', 'WAITING', 'STATUS', 'SINCE', 'WHY'], waitingRows)}\nwhat to do: benchd runs why RUN`] : []),
     ...(stepRows.length ? [`${some(['STEP', 'SINCE', 'WHAT TO DO'], stepRows)}\nwhen done: benchd runs confirm STEP`] : []),
     ...(incidentRows.length
       ? [`${some(['INCIDENT', 'WHEN', 'CATEGORY', 'WHAT'], incidentRows)}\nseen: benchd incidents ack INCIDENT`]
       : []),
   ].join('\n\n')
+}
+
+function queueLine({ waiting, is_paused }: NonNullable<Bench['queue']>): string {
+  const what = `queue: ${waiting} waiting`
+  return is_paused ? `${colored('yellow', `${what}, paused`)}\nwhy: benchd queue list; to resume it: benchd queue resume` : what
 }
 
 function some(head: readonly string[], rows: readonly string[][]): string {

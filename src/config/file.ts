@@ -167,6 +167,19 @@ export const ConfigFile = v.strictObject({
     {},
   ),
   limits: v.optional(Limits, {}),
+  queue: v.optional(
+    v.strictObject({
+      open_runs: v.optional(described(Whole(1, 100), 'How many runs of the queue may be open at once'), 1),
+      resume_after_restart: v.optional(
+        described(
+          v.boolean(),
+          'Whether the queue goes on by itself after a start of the service; otherwise it waits until a person resumes it',
+        ),
+        false,
+      ),
+    }),
+    {},
+  ),
   notify: v.optional(Notify, []),
   cameras: v.optional(Cameras, []),
   fleet: v.optional(described(FleetConfig, 'The broker of the lab, where this bench is one of many')),

@@ -21,6 +21,7 @@ const subjects: Readonly<Record<string, (rooms: Rooms, id: string) => Subject | 
     const step = operator.steps().find(({ step_id }) => step_id === id)
     return step && { ...threadOf(runs, known.thread(step.thread_id)), instruction: step.instruction }
   },
+  entry_id: ({ runs }, id) => ({ queued: runs.queue.now?.workflowOf(id), short_entry: id.slice(0, 8) }),
   labware_id({ runs }, id) {
     const found = runs.catalog.labware().find(({ labware_id }) => labware_id === id)
     return found && { labware: found.name, execution_id: found.execution_id }

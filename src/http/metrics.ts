@@ -8,6 +8,7 @@ import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Refusals } from '../kit/refusals.ts'
+import type { Queue } from '../queue/queue.ts'
 import { type Route, routesOf } from './contract.ts'
 import { deviceMetrics, type Metric } from './device_metrics.ts'
 import { apiVersion } from './version.ts'
@@ -21,6 +22,7 @@ type Rooms = {
   refusals: Refusals
   host: HostFacts | undefined
   fleet: Fleet | undefined
+  queue: Queue | undefined
   health(): Health
 }
 
@@ -97,6 +99,7 @@ async function metricsOf(rooms: Rooms): Promise<Metric[]> {
       values: rooms.refusals.counts.map(({ bound, times }) => ({ labels: { bound }, value: times })),
     },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
+    ...queueMetrics(rooms),
     ...fleetMetrics(rooms),
     ...hostMetrics(rooms),
     ...deviceMetrics(rooms),
@@ -113,6 +116,14 @@ async function lag(): Promise<number> {
   const began = performance.now()
   await new Promise((resolve) => setImmediate(resolve))
   return (performance.now() - began) / 1000
+}
+
+/** Returns the metrics of the queue; without one they have no values. */
+function queueMetrics({ queue }: Rooms): Metric[] {
+  return [
+    one('benchd_queue_waiting_entries', 'gauge', 'Entries of the queue that have not begun', queue?.view.waiting),
+    one('benchd_queue_paused', 'gauge', 'Whether the queue waits until somebody resumes it', queue && queue.view.state === 'paused'),
+  ]
 }
 
 /** Returns the metrics of the broker; without one they have no values. */

@@ -34,6 +34,7 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   topology_name: { description: 'Name of the topology', schema: Id },
   version: { description: 'Number of the version, as in the list of versions', schema: v.string() },
   submission_id: { description: 'Id of the submission', schema: v.string() },
+  entry_id: { description: 'Id of an entry of the queue, which is that of its submission', schema: v.string() },
   execution_id: { description: 'Id of the execution', schema: v.string() },
   sha256: { description: 'Hash of the value, as in the list of values', schema: v.string() },
   file_sha256: { description: 'Hash of the file, as in the list of files', schema: v.string() },

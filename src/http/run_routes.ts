@@ -10,6 +10,7 @@ import { labwareRoutes } from './labware.ts'
 import { labwareHistoryRoutes } from './labware_history.ts'
 import { liveRoutes } from './live.ts'
 import { operatorRoutes } from './operator.ts'
+import { queueRoutes } from './queue.ts'
 import { runFaultRoutes } from './run_faults.ts'
 import { runFileRoutes } from './run_files.ts'
 import { runForecastRoutes } from './run_forecast.ts'
@@ -29,6 +30,7 @@ export const runRoutes: readonly Route<Bench>[] = [
   ...sampleRoutes,
   ...versionRoutes,
   ...submissionRoutes,
+  ...queueRoutes,
   ...dryRunRoutes,
   ...executionRoutes,
   ...runRecordRoutes,

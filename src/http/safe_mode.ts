@@ -25,6 +25,7 @@ const movesNothing = new Set([
   'updateTeachpoint',
   'deleteTeachpoint',
   'restoreTeachpoint',
+  ...['pauseQueue', 'clearQueue', 'removeFromQueue', 'moveInQueue'],
   'pauseExecution',
   'stopExecution',
   'closeExecution',

@@ -52,6 +52,7 @@ export const runPaths = [
   '/api/system/reload',
   '/api/workflows/*',
   '/api/submissions/*',
+  '/api/queue/*',
   '/api/simulations/*',
   '/api/devices/:device_id/inventory',
   '/api/executions/*',

@@ -344,12 +344,36 @@ const careScenes: readonly Scene[] = [
 ]
 
 /** Sorted in the order in which they happen on one bench. */
+const queueScenes: readonly Scene[] = [
+  none('queue list', /the queue is empty; to add to it: benchd queue add WORKFLOW/),
+  said('queue pause', /^the queue is paused; open runs go on\n$/),
+  { ...said('queue add seal-and-spin --mode PURE_SIM', /^(?<first>[0-9a-f-]{36})\n$/), err: /the queue is paused/ },
+  {
+    ...said('queue add seal-and-spin --mode PURE_SIM --at 2099-01-31T22:30 --on-failure go_on', /^(?<timed>[0-9a-f-]{36})\n$/),
+    err: /it starts at 2099-01-/,
+  },
+  refused('queue add seal-and-spin --at yesterday', 2, /yesterday is no time/),
+  refused('queue add seal-and-spin --at 22:30 --after $first', 2, /say --at TIME or --after ID, not both/),
+  refused('queue add nothing', 3, /there is no workflow "nothing"/),
+  { ...said('queue list', /^NO .*\n1 +\w{8} +seal-and-spin .*\n2 /), err: /the queue is paused since .*benchd queue resume/ },
+  said('queue show $timed', /^NO .*\n2 +.*\n\nadded .*\n\n\{\n/),
+  { ...said('queue move 2 --first', /^seal-and-spin is number 1 of the queue\n$/), err: /it starts at/ },
+  refused('queue move 2', 2, /wants --before ID, --first, --last, --at TIME, --after ID or --now/),
+  said('queue start $first', /^[0-9a-f-]{36}\n$/),
+  refused('queue remove $timed', 2, /--yes/),
+  said('queue remove $timed --yes', /^entry \w{8} is removed from the queue\n$/),
+  refused('queue remove $timed --yes', 3, /there is no entry .*benchd queue list/),
+  said('queue clear --yes', /^0 entries are removed\n$/),
+  { ...said('queue resume', /^the queue goes on; no entry waits\n$/), err: /it was paused at/ },
+]
+
 export const scenes: readonly Scene[] = [
   ...deviceScenes,
   ...teachpointScenes,
   ...runScenes,
   ...heldScenes,
   ...topologyScenes,
+  ...queueScenes,
   ...eventScenes,
   ...accessScenes,
   ...instrumentScenes,

@@ -43,10 +43,7 @@ function of<Module>(file: Later<Module>, show: (screens: Module, id: string | un
 /** The screens by their part of the address, with their titles. */
 const screens = new Map<string, { word: string; show: Show }>([
   ['bench', { word: 'Bench', show: () => <BenchScreen /> }],
-  [
-    'runs',
-    { word: 'Runs', show: of(run, ({ RunScreen, RunsScreen }, id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />)) },
-  ],
+  ['runs', { word: 'Runs', show: of(run, ({ RunsPart }, id) => <RunsPart id={id} />) }],
   ['deck', { word: 'Deck', show: of(deck, ({ DeckScreen }) => <DeckScreen />) }],
   ['teach', { word: 'Teach', show: of(more, ({ TeachScreen }) => <TeachScreen />) }],
   ['events', { word: 'Events', show: of(more, ({ EventsScreen }) => <EventsScreen />) }],

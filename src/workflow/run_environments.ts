@@ -128,11 +128,11 @@ export class RunEnvironments {
    */
   async of(workflow: Workflow, mode: RunMode): Promise<RunEnvironment> {
     if (mode === 'PURE_SIM') return this.#pure(workflow.topology)
-    this.#mustBePossible(workflow, mode)
+    this.mustBePossible(workflow, mode)
     if (mode === 'LIVE') return this.#live!
     if (!this.#simulated) {
       const { equipment, close } = await this.#options.openSimulated!()
-      this.#mustBePossible(workflow, mode)
+      this.mustBePossible(workflow, mode)
       this.#simulated = { environment: this.#driven('DEVICE_SIM', workflow.topology, equipment), close }
     }
     return this.#simulated.environment
@@ -198,7 +198,9 @@ export class RunEnvironments {
     await simulated?.close()
   }
 
-  #mustBePossible({ name, topology }: Workflow, mode: RunMode): void {
+  /** Throws `conflict` where the topology of the workflow is not loaded, or there are no devices for the mode. PURE_SIM needs neither. */
+  mustBePossible({ name, topology }: Workflow, mode: RunMode): void {
+    if (mode === 'PURE_SIM') return
     const loaded = this.#topology
     if (!loaded) throw new LabError('conflict', `no topology is loaded; ${name} runs on ${topology.name}: load that first`)
     if (loaded.name !== topology.name) {

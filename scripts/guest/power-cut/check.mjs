@@ -36,6 +36,9 @@ const trials = [
   { scenario: 'inventory', options: orAll(few), holds: true },
   { scenario: 'inventory', options: [...veryFew, ...unforgiving, '--syncs', '--seed', '2'], holds: true },
   { scenario: 'inventory-unsynced', options: veryFew, holds: false },
+  { scenario: 'queue', options: orAll(few), holds: true },
+  { scenario: 'queue', options: [...veryFew, ...unforgiving, '--syncs', '--seed', '2'], holds: true },
+  { scenario: 'queue-unsynced', options: [...few, ...unforgiving], holds: false },
 ]
 
 let failures = 0

@@ -1,6 +1,7 @@
 // Finds runs, threads, labware, incidents and steps by the beginning of an id, a name, or a place.
 
 import { barcodeText } from '../../kit/name.ts'
+import type { QueueView } from '../../queue/view.ts'
 import type { ExecutionSummary, ShownThread } from '../../workflow/snapshot.ts'
 import type { Whereabouts } from '../../workflow/whereabouts.ts'
 import { short } from '../at_shell.ts'
@@ -66,6 +67,28 @@ export async function incidentPathOf(service: Service, word: string): Promise<st
     : await ask<{ incidents: { incident_id: string }[] }>(service, 'GET', '/api/incidents?limit=10000')
   const candidates = incidents.map(({ incident_id }) => ({ id: incident_id, names: [] }))
   return `/api/incidents/${theOne('incident', word, candidates, 'benchd incidents list')}`
+}
+
+/** Returns the id of an entry of the queue, by the beginning of its id, its number, or the workflow of one entry. */
+export async function entryIdOf(service: Service, word: string): Promise<string> {
+  const { entries } = isWhole(word) ? { entries: [] } : await ask<{ entries: QueueView['entries'] }>(service, 'GET', '/api/queue')
+  const candidates = entries.map(({ entry_id, number, workflow }) => ({
+    id: entry_id,
+    names: [workflow, number === null ? null : `#${number}`],
+  }))
+  return theOne('entry', /^\d{1,4}$/.test(word) ? `#${word}` : word, candidates, 'benchd queue list')
+}
+
+export async function entryPathOf(service: Service, word: string): Promise<string> {
+  return `/api/queue/${await entryIdOf(service, word)}`
+}
+
+/** Returns the id of an entry of the queue or of a run, after which another entry begins. */
+export async function entryOrRunIdOf(service: Service, word: string): Promise<string> {
+  return entryIdOf(service, word).catch((error) => {
+    if (error instanceof CliError && error.exit === 'not_found') return shownRunIdOf(service, word)
+    throw error
+  })
 }
 
 /** Returns the path of labware, by id, name, barcode, or its place. */

@@ -1,4 +1,4 @@
-// The common options of `runs submit` and `runs simulate`, and the submission from them.
+// The common options of `runs submit`, `runs simulate` and `queue add`, and the submission from them.
 
 import { buffer } from 'node:stream/consumers'
 import { sheetText } from '../../clients/ts/sheet_text.ts'
@@ -34,6 +34,16 @@ export const submissionOptions = {
   var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'Value of a variable; repeatable' },
 } as const
 
+/** The options of a submission that is to run, besides those that a simulation has too. */
+export const requestOptions = {
+  join: { type: 'boolean', help: 'Add the groups to the open run of this workflow, if there is one' },
+  'submission-id': { type: 'string', value: 'UUID', help: 'Id of your own; a repeated id names the same run' },
+  project: { type: 'string', value: 'NAME', help: 'The project of the run, for its record' },
+  tag: { type: 'string', multiple: true, value: 'TAG', help: 'Word by which the run is found; repeatable' },
+  note: { type: 'string', value: 'TEXT', help: 'Note for the record of the run' },
+  operator: { type: 'string', value: 'WHO', help: 'Name of the operator' },
+} as const
+
 type Variables = Record<string, { type?: string }>
 
 /** Makes the submission. Asks the service for the types of the variables. */
@@ -58,6 +68,23 @@ export async function submissionOf(
     ...(plan && { plan }),
     ...(objective && { objective }),
     ...(priority !== undefined && { priority: numberOf('--priority', priority, 'a whole number from -9 to 9', isPriority) }),
+  }
+}
+
+/** Makes the submission of a run, with the members that a simulation has not. */
+export async function requestOf(
+  service: Service,
+  workflow: string,
+  options: OptionValues<typeof submissionOptions & typeof requestOptions>,
+) {
+  return {
+    ...(await submissionOf(service, workflow, options)),
+    batch_mode: options.join ? 'JOIN_EXISTING' : 'STANDALONE',
+    ...(options['submission-id'] && { submission_id: options['submission-id'] }),
+    ...(options.project && { project: options.project }),
+    ...(options.tag && { tags: options.tag }),
+    ...(options.note && { notes: options.note }),
+    ...(options.operator && { operator_id: options.operator }),
   }
 }
 

@@ -9,7 +9,7 @@ import { note } from '../terminal.ts'
 import { follow } from './follow.ts'
 import { shownRunIdOf } from './ids.ts'
 import { type Level, levelOption } from './run_log.ts'
-import { submissionOf, submissionOptions } from './submission.ts'
+import { requestOf, requestOptions, submissionOptions } from './submission.ts'
 
 export const runsSubmit = command({
   name: 'runs submit',
@@ -17,12 +17,7 @@ export const runsSubmit = command({
   operands: ['WORKFLOW'],
   options: {
     ...submissionOptions,
-    join: { type: 'boolean', help: 'Add the groups to the open run of this workflow, if there is one' },
-    'submission-id': { type: 'string', value: 'UUID', help: 'Id of your own; a repeated id names the same run' },
-    project: { type: 'string', value: 'NAME', help: 'The project of the run, for its record' },
-    tag: { type: 'string', multiple: true, value: 'TAG', help: 'Word by which the run is found; repeatable' },
-    note: { type: 'string', value: 'TEXT', help: 'Note for the record of the run' },
-    operator: { type: 'string', value: 'WHO', help: 'Name of the operator' },
+    ...requestOptions,
     follow: { type: 'boolean', help: 'Follow the run as runs follow does, with its exit code' },
     ...levelOption,
     ...serviceOptions,
@@ -34,15 +29,7 @@ export const runsSubmit = command({
       service,
       'POST',
       '/api/submissions',
-      {
-        ...(await submissionOf(service, workflow, options)),
-        batch_mode: options.join ? 'JOIN_EXISTING' : 'STANDALONE',
-        ...(options['submission-id'] && { submission_id: options['submission-id'] }),
-        ...(options.project && { project: options.project }),
-        ...(options.tag && { tags: options.tag }),
-        ...(options.note && { notes: options.note }),
-        ...(options.operator && { operator_id: options.operator }),
-      },
+      await requestOf(service, workflow, options),
     )
     print(options.json ? JSON.stringify(submission) : submission.execution_id)
     if (!options.json) for (const { message } of submission.in_the_way) note(atShell(message))

@@ -300,6 +300,22 @@ export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
 
 export type SubmitResponse = { submission_id: string; execution_id: string; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; in_the_way: Array<{ position: string; labware_id: string; labware_name: string; execution_id: string | null; message: string }> }
 
+export type GetQueueResponse = { state: 'running' | 'paused'; paused: { since: number; reason: 'person' | 'start' | 'stop' | 'run_ended'; message: string; by: string | null } | null; version: string; open_runs: number; waiting: number; running: number; entries: Array<AddToQueueResponse>; ended: Array<{ entry_id: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups: number; priority: number; execution_id: string | null; outcome: 'COMPLETED' | 'FAILED' | 'ABORTED' | null; added_at: number; added_by: { by: string | null; operator?: string }; ended_at: number }> }
+
+export type AddToQueueRequest = { submission: { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; plan?: 'on' | 'off'; objective?: 'makespan' | 'flow_time' | 'open_time'; priority?: number; project?: string; tags?: Array<string>; notes?: string; operator_id?: string | null; samples_sha256?: string }; start_at?: number | { after: string } | null; requires?: { devices?: Array<string>; labware?: Array<string> }; on_failure?: 'stop' | 'go_on'; may_be_passed?: boolean }
+
+export type AddToQueueResponse = { entry_id: string; number: number | null; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups: number; priority: number; start_at: number | { after: string } | null; requires: { devices?: Array<string>; labware?: Array<string> }; on_failure: 'stop' | 'go_on'; may_be_passed: boolean; state: 'waiting' | 'starting' | 'running' | 'ended'; why_it_waits: string | null; needs_person: boolean; execution_id: string | null; added_at: number; added_by: { by: string | null; operator?: string } }
+
+export type ResumeQueueRequest = { since?: number }
+
+export type ClearQueueResponse = { success: boolean; message: string; removed: number }
+
+export type GetQueueEntryResponse = { entry_id: string; number: number | null; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups: number; priority: number; start_at: number | { after: string } | null; requires: { devices?: Array<string>; labware?: Array<string> }; on_failure: 'stop' | 'go_on'; may_be_passed: boolean; state: 'waiting' | 'starting' | 'running' | 'ended'; why_it_waits: string | null; needs_person: boolean; execution_id: string | null; added_at: number; added_by: { by: string | null; operator?: string }; submission: { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; plan?: 'on' | 'off'; objective?: 'makespan' | 'flow_time' | 'open_time'; priority?: number; project?: string; tags?: Array<string>; notes?: string; operator_id?: string | null; samples_sha256?: string } }
+
+export type MoveInQueueRequest = { before?: string; to?: 'first' | 'last'; start_at?: number | { after: string } | null }
+
+export type StartQueueEntryResponse = { entry_id: string; submission_id: string; execution_id: string; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED' }
+
 export type SimulateResponse = { workflow: string; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; moves: number; actions: number; conflict: string | null; refusal: string | null; waiting: Array<{ thread_id: string; thread_name: string; status: string; waits_for: string | null; since_s: number; because: Array<string> }>; conditions: Array<{ thread: string; step: string; condition: string; examples: Record<string, number | string | boolean>; goes: 'then' | 'else'; then: Array<string>; else: Array<string> }>; devices: Array<{ device: string; busy_s: number; share: number }>; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; plan: { planned_s: number; dispatch_s: number | null; bound_s: number } | null; dropped: number }
 
 export type ListExecutionsResponse = { executions: Array<ExecutionSummary>; next: string | null }
@@ -632,6 +648,24 @@ export type Operations = {
   getSubmission: { path: { submission_id: string }; query: Record<string, never>; body: undefined; answer: SubmissionRecord }
   /** Withdraw a submission that may still be on its way */
   withdrawSubmission: { path: { submission_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Get the queue of runs: its entries in order, and why each waits */
+  getQueue: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetQueueResponse }
+  /** Add a submission to the queue of runs */
+  addToQueue: { path: Record<string, never>; query: Record<string, never>; body: AddToQueueRequest; answer: AddToQueueResponse }
+  /** Pause the queue of runs */
+  pauseQueue: { path: Record<string, never>; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Resume the queue of runs */
+  resumeQueue: { path: Record<string, never>; query: Record<string, never>; body: ResumeQueueRequest; answer: OperationResult }
+  /** Remove all entries that wait from the queue of runs */
+  clearQueue: { path: Record<string, never>; query: Record<string, never>; body: Nothing; answer: ClearQueueResponse }
+  /** Get one entry of the queue of runs, with its submission */
+  getQueueEntry: { path: { entry_id: string }; query: Record<string, never>; body: undefined; answer: GetQueueEntryResponse }
+  /** Remove an entry that waits from the queue of runs */
+  removeFromQueue: { path: { entry_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Move an entry that waits in the queue of runs, or give it another start */
+  moveInQueue: { path: { entry_id: string }; query: Record<string, never>; body: MoveInQueueRequest; answer: AddToQueueResponse }
+  /** Start an entry of the queue of runs now */
+  startQueueEntry: { path: { entry_id: string }; query: Record<string, never>; body: Nothing; answer: StartQueueEntryResponse }
   /** Try out a submission on the clock alone */
   simulate: { path: Record<string, never>; query: Record<string, never>; body: SubmissionRequest; answer: SimulateResponse }
   /** List executions, or find some */
@@ -870,6 +904,15 @@ export const operations = {
   submit: ['POST', '/api/submissions'],
   getSubmission: ['GET', '/api/submissions/{submission_id}'],
   withdrawSubmission: ['DELETE', '/api/submissions/{submission_id}'],
+  getQueue: ['GET', '/api/queue'],
+  addToQueue: ['POST', '/api/queue'],
+  pauseQueue: ['POST', '/api/queue/pause'],
+  resumeQueue: ['POST', '/api/queue/resume'],
+  clearQueue: ['POST', '/api/queue/clear'],
+  getQueueEntry: ['GET', '/api/queue/{entry_id}'],
+  removeFromQueue: ['DELETE', '/api/queue/{entry_id}'],
+  moveInQueue: ['POST', '/api/queue/{entry_id}/move'],
+  startQueueEntry: ['POST', '/api/queue/{entry_id}/start'],
   simulate: ['POST', '/api/simulations'],
   listExecutions: ['GET', '/api/executions'],
   getExecution: ['GET', '/api/executions/{execution_id}'],

@@ -15,6 +15,7 @@ import { ask, bench, movesNothingReal, notice, now, scope, state, timeScale } fr
 import { Time } from '../time.tsx'
 import { duration, sentence } from '../words.ts'
 import { requestOf, type Wish } from './new_run_again.tsx'
+import { AddToQueue, QueueFields, useQueued } from './new_run_queue.tsx'
 import { whyNotWith } from './new_run_samples.tsx'
 
 /** Says what moves in a mode. */
@@ -33,6 +34,7 @@ type BeginProps = { wish: Wish; topology: string | undefined; checked: CheckSamp
 export function Begin({ wish, topology, checked, children }: BeginProps) {
   const tried = useSignal<SimulateResponse | undefined>(undefined)
   const isShown = useSignal(false)
+  const queued = useQueued()
   const { workflow, mode, groups } = wish
   const isCounted = wish.samples !== '' || /^[1-9]\d{0,3}$/.test(groups)
   const why = isCounted ? whyNotWith(wish, checked) : 'Groups must be a whole number from 1.'
@@ -68,6 +70,7 @@ export function Begin({ wish, topology, checked, children }: BeginProps) {
     <>
       {topology !== undefined && <Checks topology={topology} mode={mode} refusal={tried.value?.refusal} />}
       {children}
+      <QueueFields {...queued} />
       {isShown.value && tried.value && <Forecast {...tried.value} scale={scale} />}
       <div class="row foot">
         <Act
@@ -77,6 +80,7 @@ export function Begin({ wish, topology, checked, children }: BeginProps) {
           kind="main"
           onPress={start}
         />
+        <AddToQueue wish={wish} why={why} queued={queued} />
         <Act label="Dry run" why={why} onPress={dryRun} />
         <p class={why ? 'trouble' : 'hint'}>
           {why ?? (

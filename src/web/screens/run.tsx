@@ -14,15 +14,21 @@ import { needsPerson, runWord } from '../run_words.ts'
 import { ask, bench, download, ifState, now, state, timeScale } from '../store.tsx'
 import { Time } from '../time.tsx'
 import { clockTime, duration, sentence, stillHeating } from '../words.ts'
+import { QueueScreen } from './queue.tsx'
 import { Compare, Delete, Exports, RunAgain } from './run_after.tsx'
 import { Changes, NoteForm } from './run_changes.tsx'
 import { RunLog } from './run_log.tsx'
 import { StepSheet } from './run_step.tsx'
 import { Threads } from './run_threads.tsx'
+import { RunsScreen } from './runs.tsx'
 
-export { RunsScreen } from './runs.tsx'
+/** The list of runs, the queue, or one run. */
+export function RunsPart({ id }: { id: string | undefined }) {
+  if (id === undefined || id === '') return <RunsScreen />
+  return id === 'queue' ? <QueueScreen /> : <RunScreen key={id} execution_id={id} />
+}
 
-export function RunScreen({ execution_id }: { execution_id: string }) {
+function RunScreen({ execution_id }: { execution_id: string }) {
   const live = useComputed(() => state.value.run[execution_id])
   const isKnown = live.value !== undefined
   // An older run is not in the live state.

@@ -42,6 +42,9 @@ export function RunsScreen() {
         <a class="button main" href="#/runs/new">
           New run
         </a>
+        <a class="button plain" href="#/runs/queue">
+          Queue
+        </a>
       </div>
       <Filters {...fields} />
       <p class="trouble" role="alert">

@@ -34,7 +34,7 @@ export const RecordRow = v.pipe(
   v.record(v.string(), v.unknown()),
   v.description(
     '`kind` says what it is about. `submission`: who (`by`) submitted what, when, in which time zone and with which version, with `project`, `tags` and `notes`, ' +
-      'the workflow and the topology as they were, and the variables with their defaults. ' +
+      'the workflow and the topology as they were, and the variables with their defaults; `queue`, if the queue began it: its entry, when that was added, and who started it by hand. ' +
       '`incident`: an incident of the run. `action`: an attempt at an action, with its device, operations, labware, times and outcome. `move`: an attempt at a hop, with ' +
       '`from`, `to`, `transporter` and its operations. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
       '`rows_left_out`: from here on, rows of the kind `of` are not kept: with `why` = `size`, since the record is too long; with `disk`, until the disk takes rows again. ' +

@@ -49,7 +49,7 @@ export function offTheBench(labware_id: string): string {
   return `say so: PUT /api/labware/${labware_id}/location {"position": null}`
 }
 
-type Run = { workflow: Workflow; environment: RunEnvironment; submissions: readonly Submission[] }
+type Run = { workflow: Workflow; environment: RunEnvironment; submissions: readonly Pick<Submission, 'request'>[] }
 
 /**
  * Lists the labware in the way of a run: at the devices that it uses, and at the ends of threads that have no free end. Labware that one of its

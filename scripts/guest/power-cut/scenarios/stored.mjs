@@ -3,16 +3,15 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { benchOf } from './bench.mjs'
 import { load } from './shared.mjs'
 
-const { openBench } = await load('src/bench/bench.js')
-const { checkConfig } = await load('src/config.js')
-const { app } = await load('src/http/app.js')
 const { barcodes, devices, first, slots, teachpoints, topology, workflow } = await load('src/testing/stored.js')
 
 const transfers = 10
 /** The last one is the run's, the others are moved by a person. */
 const inRun = barcodes.at(-1)
+const { opened, withBench } = benchOf(devices, ({ ask, granted, bench }) => ({ ask, granted, storage: bench.registry.find('incubator-1') }))
 const positionOf = (number) => `incubator/slot-${number}`
 
 /**
@@ -156,35 +155,4 @@ async function settle({ ask, granted }) {
     first.map(({ slot, labware: { barcode } }) => ({ slot, barcode })),
     'the inventory cannot be corrected',
   )
-}
-
-async function withBench(directory, use) {
-  const bench = await opened(directory)
-  try {
-    return await use(bench)
-  } finally {
-    await bench.close()
-  }
-}
-
-async function opened(directory) {
-  const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices, time_scale: 200 }, 'the bench')
-  const log = { info() {}, warn() {}, error() {} }
-  const folders = { data_dir: `${directory}/state`, topologies: `${directory}/topologies` }
-  mkdirSync(folders.data_dir, { recursive: true, mode: 0o700 })
-  const bench = await openBench(config, { ...folders, log })
-  await bench.openRuns()
-  const hono = app(bench)
-  const { api_key } = await bench.keys.create({ name: 'person', scope: 'admin' })
-  const ask = async (method, path, json) => {
-    const headers = { Host: 'localhost', 'X-API-Key': api_key, 'Content-Type': 'application/json' }
-    const reply = await hono.request(path, { method, headers, ...(json && { body: JSON.stringify(json) }) })
-    return { status: reply.status, body: await reply.json() }
-  }
-  const granted = async (method, path, json) => {
-    const { status, body } = await ask(method, path, json)
-    assert.ok(status <= 202, `${method} ${path}: ${status} ${JSON.stringify(body)}`)
-    return body
-  }
-  return { ask, granted, storage: bench.registry.find('incubator-1'), close: () => bench.close() }
 }
