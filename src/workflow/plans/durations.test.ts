@@ -73,7 +73,7 @@ test('a LIVE run teaches how long its operations and hops take, and the next dry
   })
   const asked = { workflow: 'work', groups: [], batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
   const taken = async (run_mode: 'LIVE' | 'DEVICE_SIM') => {
-    const { gantt } = await runtime.simulate({ ...asked, groups: [], run_mode })
+    const { gantt } = await runtime.dryRuns.simulate({ ...asked, groups: [], run_mode })
     return gantt.map(({ from_s, to_s }) => to_s - from_s)
   }
   t.same(await taken('LIVE'), [15, 47, 15])
