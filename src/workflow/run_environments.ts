@@ -12,7 +12,9 @@ import type { Workflow } from './plans/plan.ts'
 import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
+import { Forecaster, type Foretell } from './runs/forecaster.ts'
 import { Planner } from './runs/planner.ts'
+import { foretell as foretellAtOnce } from './schedule/dispatch.ts'
 import type { FindSchedule } from './schedule/problem.ts'
 import type { SafetyOptions } from './scheduler/deadlock_avoidance.ts'
 import { type Decision, DecisionLog } from './scheduler/decision_log.ts'
@@ -33,6 +35,8 @@ export type RunEnvironmentOptions = {
   simulate?(topology: Topology, clock: Clock, known?: Known): Equipment
   /** Finds plans. Without it the benches go by the rule alone. */
   search?: FindSchedule
+  /** Foretells the ends of runs beside the event loop. Without it nothing is foretold. */
+  foretell?: Foretell
   /** Resolves when there is room for more events; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
   /** The durations that were learned, where something is driven. */
@@ -272,7 +276,7 @@ export class RunEnvironments {
   }
 
   #environment(
-    parts: Omit<RunEnvironment, 'scheduler' | 'planner' | 'space' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
+    parts: Omit<RunEnvironment, 'forecaster' | 'scheduler' | 'planner' | 'space' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
     { graph, document }: Topology,
   ): RunEnvironment & { planner: Planner } {
     const { clock, durations, mode } = parts
@@ -296,17 +300,22 @@ export class RunEnvironments {
       find: this.#options.search,
     })
     const { equipment } = parts
-    const space = new SharedSpace(graph, (transporter) => equipment.mayMove?.(transporter) ?? false)
-    return {
+    const environment: RunEnvironment & { planner: Planner } = {
       ...parts,
       scheduler,
       planner,
-      space,
+      space: new SharedSpace(graph, (transporter) => equipment.mayMove?.(transporter) ?? false),
       decisions,
       labware: new LabwareOnDeck(),
       failedPicks: new Map(),
       newId: this.#options.newId,
     }
+    const { foretell } = this.#options
+    if (!isDriven || !foretell) return environment
+    const open = () => this.#open().filter((execution) => execution.environment.scheduler === scheduler)
+    const bench = { scheduler, hops, equipment }
+    const forecaster = new Forecaster({ scheduler, clock, steps: parts.steps, bench, open, foretell, foretellAtOnce })
+    return { ...environment, forecaster }
   }
 }
 

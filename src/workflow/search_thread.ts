@@ -2,12 +2,14 @@
 
 import { parentPort } from 'node:worker_threads'
 import { giveWay } from '../kit/background_thread.ts'
+import { foretell } from './schedule/dispatch.ts'
+import type { DispatchProblem } from './schedule/dispatch_problem.ts'
 import type { Problem } from './schedule/problem.ts'
 import { defaultBudget, findSchedule } from './schedule/search.ts'
 import { type Configuration, isSafe } from './scheduler/safety_search.ts'
 
 /** A question of the service. */
-export type SearchQuestion = { problem: Problem } | { configuration: Configuration }
+export type SearchQuestion = { problem: Problem } | { dispatch: DispatchProblem } | { configuration: Configuration }
 
 /** More do not fit into the memory of the thread. */
 const mostConfigurations = 300_000
@@ -19,5 +21,6 @@ parentPort?.on('message', ({ id, question }: { id: number; question: SearchQuest
 
 function answerTo(question: SearchQuestion): unknown {
   if ('configuration' in question) return isSafe(question.configuration, mostConfigurations).verdict === 'safe'
+  if ('dispatch' in question) return foretell(question.dispatch)
   return findSchedule(question.problem, { states: defaultBudget(question.problem) })
 }

@@ -1,6 +1,8 @@
 // Searches in a thread of its own, which starts with the first question. All benches of the process share it.
 
 import { Worker } from 'node:worker_threads'
+import type { Foretell } from './runs/forecaster.ts'
+import type { Foretold } from './schedule/dispatch_problem.ts'
 import type { FindSchedule, Schedule } from './schedule/problem.ts'
 import type { Configuration } from './scheduler/safety_search.ts'
 import type { SearchQuestion } from './search_thread.ts'
@@ -56,6 +58,13 @@ const searchWorker = new SearchWorker()
 export const findBeside: FindSchedule = (problem) =>
   searchWorker.ask({ problem }).then(
     (schedule) => schedule as Schedule | null,
+    () => null,
+  )
+
+/** Foretells in the thread; null where that fails. */
+export const foretellBeside: Foretell = (dispatch) =>
+  searchWorker.ask({ dispatch }).then(
+    (foretold) => foretold as Foretold | null,
     () => null,
   )
 

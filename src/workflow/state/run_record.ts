@@ -38,7 +38,7 @@ export class RunRecord {
   /** Without these, no file is kept. */
   attachments: Attachments | undefined
   #file: RunRecordFile | undefined
-  #counts = { ...none }
+  #counts: RecordState = { ...none }
   /** The kinds of rows that are being left out; of values also `long` and `short`, if the run has too many. */
   readonly #leftOut = new Set<string>()
 
@@ -69,6 +69,11 @@ export class RunRecord {
     return this.#state.isWritten ? { path, length } : { path }
   }
 
+  /** The number of forecasts in the record. */
+  get forecasts(): number {
+    return this.#counts.forecasts ?? 0
+  }
+
   /** Whether rows wait for the next transaction. */
   get hasWaiting(): boolean {
     return this.#file !== undefined && this.#file.written < this.#file.length
@@ -94,6 +99,7 @@ export class RunRecord {
     this.#state.mark('record')
     if (row.kind === 'action') this.#counts.actions++
     if (row.kind === 'move') this.#counts.moves++
+    if (row.kind === 'forecast') this.#counts.forecasts = this.forecasts + 1
     file.add(row)
     this.#state.writeSoon()
   }

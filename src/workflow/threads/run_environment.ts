@@ -11,6 +11,16 @@ import type { SharedSpace } from '../scheduler/shared_space.ts'
 import type { LabwareOnDeck } from '../state/labware.ts'
 import type { RunMode } from '../state/modes.ts'
 
+/** A step of a thread that is to come. Unix time, s; null where the thread does not go on by itself. */
+export type StepForetold = { name: string; at: string; from: number | null; to: number | null }
+
+/** `eta`: Unix time, s; null with a reason where the end cannot be foretold. `left_s`: what is left, also as if it went on now. `progress`: from 0 to 1. */
+type Forecast = { made_at: number; eta: number | null; left_s: number; progress: number; reason: string | null }
+export type ThreadForecast = Forecast & { next: StepForetold[] }
+export type RunForecast = Forecast & {
+  basis: { by: 'sum' | 'plan' | 'dispatch'; learned: number; declared: number; usual: number; assumed: string[] }
+}
+
 type PlannedThread = { readonly thread_id: string }
 
 export type RunEnvironment = {
@@ -33,6 +43,12 @@ export type RunEnvironment = {
     readonly isDue: boolean
     /** The first plan since the bench was empty. */
     readonly first?: MadePlan | undefined
+  }
+  /** Foretells when runs and threads end; absent where time is simulated. */
+  readonly forecaster?: {
+    changed(): void
+    run(execution_id: string): RunForecast | undefined
+    thread(thread_id: string): ThreadForecast | undefined
   }
   /** For each transporter whose last pick failed: a setter for whether the labware of that pick may be in the gripper. */
   readonly failedPicks: Map<string, (mayBeIn: boolean) => void>
