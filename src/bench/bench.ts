@@ -49,7 +49,7 @@ import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
 import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
-import { LateRuns } from './late_runs.ts'
+import { type ForetoldLive, LateRuns } from './late_runs.ts'
 import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
@@ -108,6 +108,8 @@ export type Bench = {
   readonly runs: Runs
   /** Opens the workflows, unless they are open. The start does that only if any were used before. */
   openRuns(): Promise<Runs>
+  /** The forecasts of the open LIVE runs; none before the workflows are open. */
+  readonly foretold: readonly ForetoldLive[]
   /** Adds what a person does with a device by hand to the records of the open runs. Never throws, and reads no disk. */
   recordByHand(deed: ByHand): void
   /** Prepares the workflows before their first use: now if they are open, else when they are opened. Rejects as `prepare` does. */
@@ -259,6 +261,7 @@ type PublicRooms = Omit<
   Bench,
   | 'config'
   | 'runs'
+  | 'foretold'
   | 'openRuns'
   | 'prepareRuns'
   | 'recordByHand'
@@ -285,6 +288,9 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
     },
     get runs() {
       return runs.opened
+    },
+    get foretold() {
+      return runs.foretold
     },
     openRuns: () => runs.open(),
     prepareRuns: (prepare) => runs.prepare(prepare),

@@ -1,6 +1,7 @@
 // The metrics of the service in the text format of Prometheus, version 0.0.4.
 
 import { type Health, healthReasons } from '../bench/bench.ts'
+import type { ForetoldLive } from '../bench/late_runs.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Readings } from '../devices/readings.ts'
@@ -21,6 +22,7 @@ type Rooms = {
   refusals: Refusals
   host: HostFacts | undefined
   fleet: Fleet | undefined
+  foretold: readonly ForetoldLive[]
   health(): Health
 }
 
@@ -97,6 +99,7 @@ async function metricsOf(rooms: Rooms): Promise<Metric[]> {
       values: rooms.refusals.counts.map(({ bound, times }) => ({ labels: { bound }, value: times })),
     },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
+    ...runMetrics(rooms),
     ...fleetMetrics(rooms),
     ...hostMetrics(rooms),
     ...deviceMetrics(rooms),
@@ -113,6 +116,26 @@ async function lag(): Promise<number> {
   const began = performance.now()
   await new Promise((resolve) => setImmediate(resolve))
   return (performance.now() - began) / 1000
+}
+
+/** Returns the metrics of the open LIVE runs. */
+function runMetrics({ foretold }: Rooms): Metric[] {
+  const now = Date.now() / 1000
+  const labels = ({ execution_id, workflow_name: workflow }: ForetoldLive) => ({ execution_id, workflow })
+  return [
+    {
+      name: 'benchd_run_seconds_left',
+      type: 'gauge',
+      help: 'Until the foretold end of an open LIVE run, which may be past; absent where no end can be foretold',
+      values: foretold.flatMap((run) => (run.eta === null ? [] : { labels: labels(run), value: run.eta - now })),
+    },
+    {
+      name: 'benchd_run_progress_ratio',
+      type: 'gauge',
+      help: 'The share of the expected time of an open LIVE run that has passed',
+      values: foretold.map((run) => ({ labels: labels(run), value: run.progress })),
+    },
+  ]
 }
 
 /** Returns the metrics of the broker; without one they have no values. */

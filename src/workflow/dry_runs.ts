@@ -10,6 +10,7 @@ import type { Execution } from './runs/execution.ts'
 import { checkSubmission } from './runs/submission_check.ts'
 import type { RunMode } from './state/modes.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
+import type { Trial } from './threads/run_environment.ts'
 
 type DryRunRooms = {
   bench: Bench
@@ -40,17 +41,22 @@ export class DryRuns {
     }
   }
 
-  /** Simulates the first submission of an open run, as if none of its labware stood on the bench. Rejects with `overloaded`. */
+  /** Simulates the first submission of an open run, as if none of its labware stood on the bench, and without executing its code. Rejects with `overloaded`. */
   async forecast({ workflow, submissions, threads, environment: { mode } }: Execution): Promise<DryRun> {
     const own = new Set([...threads.values()].map(({ labware }) => labware.labware_id))
-    return { ...(await this.#tryOut(workflow, submissions[0]!.request, mode, own)), refusal: null }
+    return { ...(await this.#tryOut(workflow, submissions[0]!.request, mode, { gone: own, trial: 'forecast' })), refusal: null }
   }
 
-  async #tryOut(workflow: Workflow, request: SubmissionRequest, mode: RunMode, gone?: ReadonlySet<string>): Promise<Outcome> {
+  async #tryOut(
+    workflow: Workflow,
+    request: SubmissionRequest,
+    mode: RunMode,
+    trying: { gone?: ReadonlySet<string>; trial?: Trial } = {},
+  ): Promise<Outcome> {
     const { admission, environments } = this.#rooms
     const conditions = await environments.conditions(workflow.topology, mode)
     return admission.dryRun(workflow, request, (began) =>
-      compared({ workflow, request, began }, () => environments.rehearsal(workflow.topology, mode, conditions, gone)),
+      compared({ workflow, request, began }, () => environments.rehearsal(workflow.topology, mode, { conditions, ...trying })),
     )
   }
 }

@@ -22,7 +22,7 @@ import { Scheduler } from './scheduler/scheduler.ts'
 import { SharedSpace } from './scheduler/shared_space.ts'
 import { LabwareOnDeck } from './state/labware.ts'
 import type { RunMode } from './state/modes.ts'
-import type { RunEnvironment } from './threads/run_environment.ts'
+import type { RunEnvironment, Trial } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
 export type RunEnvironmentOptions = {
@@ -60,7 +60,10 @@ export type Rehearsal = {
   onMoment(call: () => void): void
 }
 
-type Pure = Known & { idle?(): void; moment?(): void }
+type Pure = Known & { idle?(): void; moment?(): void; trial?: Trial }
+
+/** The conditions of the devices, the ids of labware that counts as gone, and the kind of trial. */
+type Trying = Pick<Known, 'conditions'> & { gone?: ReadonlySet<string> | undefined; trial?: Trial }
 
 export class RunEnvironments {
   readonly #options: RunEnvironmentOptions
@@ -158,18 +161,13 @@ export class RunEnvironments {
    * Makes an environment on simulated time, which jumps to the next event. For a LIVE run it begins with the labware that stands on the bench, except
    * the labware with the ids in `gone`.
    */
-  rehearsal(
-    topology: Topology,
-    mode: RunMode,
-    conditions?: ReadonlyMap<string, DeviceCondition>,
-    gone: ReadonlySet<string> = new Set(),
-  ): Rehearsal {
+  rehearsal(topology: Topology, mode: RunMode, { conditions, gone = new Set(), trial = 'dry_run' }: Trying = {}): Rehearsal {
     let isIdle = () => {}
     const idle = new Promise<void>((resolve) => {
       isIdle = resolve
     })
     let moment = () => {}
-    const environment = this.#pure(topology, { idle: isIdle, moment: () => moment(), durations: this.#durations[mode], conditions })
+    const environment = this.#pure(topology, { idle: isIdle, moment: () => moment(), durations: this.#durations[mode], conditions, trial })
     // A library that was compiled anew has another graph of the same positions.
     if (mode === 'LIVE' && this.#live && this.#topology?.name === topology.name) copyStanding(this.#live, environment, gone)
     return {
@@ -214,7 +212,7 @@ export class RunEnvironments {
   }
 
   /** `idle` is called each time nothing is left to do in it, `moment` when time has gone on. It goes by `durations` where nothing is declared. */
-  #pure(topology: Topology, { idle, moment, durations, conditions }: Pure = {}): RunEnvironment {
+  #pure(topology: Topology, { idle, moment, durations, conditions, trial }: Pure = {}): RunEnvironment {
     const clock = new VirtualTime()
     const { backpressure, simulate = onTheClockAlone } = this.#options
     let planner: Planner | undefined
@@ -231,7 +229,7 @@ export class RunEnvironments {
     const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle })
     clock.drive(steps)
     const environment = this.#environment(
-      { mode: 'PURE_SIM', clock, steps, equipment: simulate(topology, clock, { durations, conditions }), durations },
+      { mode: 'PURE_SIM', trial, clock, steps, equipment: simulate(topology, clock, { durations, conditions }), durations },
       topology,
     )
     planner = environment.planner

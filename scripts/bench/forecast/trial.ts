@@ -1,14 +1,14 @@
 // One run on virtual time whose durations vary, with forecasts of its end on the way.
 
-import { incubatorTopology, shortRests, twoDayAssay } from '../../../src/examples/incubator.ts'
 import { handsTopology, shakeAndSeal } from '../../../src/examples/hands.ts'
+import { incubatorTopology, shortRests, twoDayAssay } from '../../../src/examples/incubator.ts'
 import { demoTopology, sealAndSpin } from '../../../src/examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../../../src/examples/smc_assay.ts'
 import { seeded } from '../../../src/testing/seeded.ts'
 import { begin, testRuntime } from '../../../src/testing/workflow.ts'
-import type { TopologyInput } from '../../../src/workflow/plans/topology_schema.ts'
 import { PureEquipment } from '../../../src/workflow/equipment/pure_equipment.ts'
 import { Hops, movesOf } from '../../../src/workflow/plans/timing.ts'
+import type { TopologyInput } from '../../../src/workflow/plans/topology_schema.ts'
 import { forecastProblem } from '../../../src/workflow/runs/forecast_problem.ts'
 import type { RuntimeOptions } from '../../../src/workflow/runtime_options.ts'
 import { foretell } from '../../../src/workflow/schedule/dispatch.ts'
@@ -20,10 +20,11 @@ const instruments = {
   'sealer-1': { operations: { seal: {} } },
   'peeler-1': { operations: { peel: {} } },
   'centrifuge-1': { operations: { centrifuge: {} } },
+  'scan-1': { operations: { scan: {} } },
 }
 
 function withInstruments<Made extends TopologyInput>(topology: Made) {
-  const used = new Set(Object.values(topology.positions).flatMap(({ device }) => device ?? []))
+  const used = new Set(Object.values(topology.positions).flatMap(({ device, scanner }) => [device ?? [], scanner ?? []].flat()))
   return { ...topology, devices: Object.fromEntries(Object.entries(instruments).filter(([name]) => used.has(name))) }
 }
 
@@ -45,7 +46,10 @@ export type Shipped = (typeof shipped)[number]
 export type Made = { at_s: number; end_s: number | null; posed_ms: number; foretold_ms: number }
 
 /** Runs a workflow with so many groups, and makes a forecast after each of `at_s` seconds. Durations vary by the share `varies`. */
-export async function trial({ topology, workflow }: Shipped, { groups, seed, varies, at_s }: { groups: number; seed: number; varies: number; at_s: readonly number[] }) {
+export async function trial(
+  { topology, workflow }: Shipped,
+  { groups, seed, varies, at_s }: { groups: number; seed: number; varies: number; at_s: readonly number[] },
+) {
   const random = seeded(seed)
   const factor = () => 1 - varies + 2 * varies * random()
   const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => {

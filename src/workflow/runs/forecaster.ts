@@ -139,7 +139,7 @@ export class Forecaster {
     const took_s = Math.max(0, made_at - execution.started_at)
     const forecast: RunForecast = {
       made_at,
-      eta: its.end_s === null ? null : made_at + left_s,
+      eta: steady(its.end_s === null ? null : made_at + left_s, this.#runs.get(execution.execution_id)?.eta, left_s),
       left_s,
       progress: shareOf(took_s, left_s),
       reason: foretold.isBrokenOff ? 'the simulation does not come to an end' : its.why,
@@ -162,7 +162,7 @@ export class Forecaster {
       this.#began.set(id, began)
       this.#threads.set(id, {
         made_at,
-        eta: end_s === null ? null : made_at + end_s,
+        eta: steady(end_s === null ? null : made_at + end_s, this.#threads.get(id)?.eta, lane_s),
         left_s: lane_s,
         progress: shareOf(made_at - began, lane_s),
         reason: why,
@@ -185,6 +185,12 @@ export class Forecaster {
     for (const known of [this.#runs, this.#rows]) for (const id of known.keys()) if (!runs.has(id)) known.delete(id)
     for (const known of [this.#threads, this.#began]) for (const id of known.keys()) if (!threads.has(id)) known.delete(id)
   }
+}
+
+/** Keeps the end that was foretold before, if it is nearly the same, so that readers are not told of noise. */
+function steady(eta: number | null, before: number | null | undefined, left_s: number): number | null {
+  if (eta === null || before === null || before === undefined) return eta === null ? null : Math.round(eta)
+  return Math.abs(eta - before) < Math.max(2, left_s / 100) ? before : Math.round(eta)
 }
 
 function shareOf(took_s: number, left_s: number): number {

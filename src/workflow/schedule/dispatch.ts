@@ -26,7 +26,7 @@ export function foretell(problem: DispatchProblem): Foretold {
     const first = asIs.runners.filter(own).find(({ end_s }) => end_s === null)
     const latest = (runners: Runner[]) => Math.max(0, ...runners.filter(own).map(({ end_s }) => end_s ?? goesOn.now_s))
     const left_s = latest(goesOn.runners)
-    return { end_s: first ? null : left_s, left_s, why: first ? asIs.whyStands(first) : null }
+    return { end_s: first ? null : left_s, left_s, why: first ? `${first.lane.name} ${asIs.whyStands(first)}` : null }
   })
   return { lanes, runs, isBrokenOff: asIs.isBrokenOff || goesOn.isBrokenOff }
 }

@@ -3,7 +3,7 @@
 
 import { holds, valuesIn } from '../plans/conditions.ts'
 import { stepKey } from '../plans/durations.ts'
-import { emissionsOf, type StepList, type StepPlan } from '../plans/plan.ts'
+import { emissionsOf, type StepList, type StepPlan, type Workflow } from '../plans/plan.ts'
 import { scopeOf } from './channels.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -25,7 +25,8 @@ export function sideAhead(thread: Chooser, step: Step<'if'>): { list: StepList; 
   const exampleOf = (name: string) => examples[name]!.example
   const savedOf = (name: string) => execution.values.find(name, scopeOf(origin))
   const chosen = (isSo: boolean, why: Why) => ({ list: isSo ? then : otherwise, way: isSo ? ('then' as const) : ('else' as const), why })
-  const isKnown = valuesIn(condition).every((name) => savedOf(name) !== undefined)
+  // In a forecast the saved values are the examples.
+  const isKnown = thread.environment.trial !== 'forecast' && valuesIn(condition).every((name) => savedOf(name) !== undefined)
   const usual = isKnown ? undefined : usualWay(thread, step)
   if (usual !== undefined) return chosen(usual === 'then', 'most_often')
   try {
@@ -54,6 +55,18 @@ export function caseAhead(thread: Chooser, step: Step<'branch'>): { list: StepLi
   }
   const [first] = cases
   return otherwise ? { list: otherwise, way: 'else', why: 'declared' } : { list: first?.[1], way: first?.[0] ?? 'else', why: 'declared' }
+}
+
+/** Whether a forecast takes an event as emitted, because only the code of the workflow, which it does not execute, may emit it. */
+export function countsAsEmitted({ execution, environment }: Chooser, event: string): boolean {
+  return environment.trial === 'forecast' && mayBeOfCode(execution.workflow, event)
+}
+
+/** Whether the code of a workflow may emit an event, and nothing else in it does. */
+export function mayBeOfCode(workflow: Workflow, event: string): boolean {
+  if (!workflow.hasCode) return false
+  for (const { emission } of emissionsOf(workflow)) if (emission.emit === event) return false
+  return true
 }
 
 /** Returns how many rounds a repeat will have. */

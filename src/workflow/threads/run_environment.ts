@@ -21,10 +21,19 @@ export type RunForecast = Forecast & {
   basis: { by: 'sum' | 'plan' | 'dispatch'; learned: number; declared: number; usual: number; assumed: string[] }
 }
 
+export type Trial = 'dry_run' | 'forecast'
+
+/** Returns the mode that the code of a workflow sees. */
+export function modeForCode({ mode, trial }: Pick<RunEnvironment, 'mode' | 'trial'>): RunMode | 'dry_run' {
+  return trial === undefined ? mode : 'dry_run'
+}
+
 type PlannedThread = { readonly thread_id: string }
 
 export type RunEnvironment = {
   readonly mode: RunMode
+  /** Whether it is a trial on simulated time: a dry run that a person asks for, or a forecast, which executes no code of the workflow. */
+  readonly trial?: Trial | undefined
   readonly clock: Clock
   readonly steps: StepQueue
   readonly scheduler: Scheduler

@@ -1,9 +1,9 @@
 // The work that a thread has left, for a forecast: its visits with the labware that they need, its waits, and what it does for methods of other threads. No code
 // of the workflow is executed.
 
-import { type ActionPlan, emissionsOf, type MethodPlan, own, type StepList, type StepPlan, type Workflow } from '../plans/plan.ts'
+import { type ActionPlan, type MethodPlan, own, type StepList, type StepPlan } from '../plans/plan.ts'
 import { type Expected, expected } from './action/seconds.ts'
-import { caseAhead, roundsAhead, sideAhead, type Why } from './branches_ahead.ts'
+import { caseAhead, mayBeOfCode, roundsAhead, sideAhead, type Why } from './branches_ahead.ts'
 import { type Scope, scopeOf } from './channels.ts'
 import { tipsOf } from './next_stops.ts'
 import type { Walker } from './steps_ahead.ts'
@@ -178,7 +178,7 @@ export class WorkWalk implements Walker {
   #wait(event: string, scope: Scope, seen: number): void {
     const { execution } = this.#thread
     if ((execution.channels.latest(event, scope)?.count ?? 0) > seen) return
-    if (execution.workflow.hasCode && !isDeclared(execution.workflow, event)) this.#assumed.emitted(event)
+    if (mayBeOfCode(execution.workflow, event)) this.#assumed.emitted(event)
     else this.works.push({ kind: 'wait', name: event, event, scope })
   }
 
@@ -210,9 +210,4 @@ export class WorkWalk implements Walker {
   ): void {
     this.works.push({ kind: 'visit', name, devices: devices!, seconds: seconds!, brings, method, isPark })
   }
-}
-
-function isDeclared(workflow: Workflow, event: string): boolean {
-  for (const { emission } of emissionsOf(workflow)) if (emission.emit === event) return true
-  return false
 }
