@@ -16,7 +16,7 @@ import type { PlanWishes } from './plan_wishes.ts'
 export type PlannedBench = {
   readonly scheduler: Scheduler
   readonly hops: Hops
-  readonly equipment: Pick<Equipment, 'person' | 'timeScale' | 'faults'>
+  readonly equipment: Pick<Equipment, 'person' | 'timeScale' | 'faults' | 'isInitialized' | 'conditionWhenNew' | 'readings'>
   /** Returns the time in ms. */
   now(): number
 }

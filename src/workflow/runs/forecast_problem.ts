@@ -1,6 +1,8 @@
 // The rest of all runs of one bench, as a problem for the simulation of dispatch. It is posed in slices, so that the event loop gets its turns between them.
 
+import type { Durations } from '../plans/durations.ts'
 import type { ThreadPlan } from '../plans/plan.ts'
+import { initializationSeconds } from '../plans/timing.ts'
 import type { DispatchProblem, Lane, Work } from '../schedule/dispatch_problem.ts'
 import { scopeKey } from '../threads/backlogs.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
@@ -8,7 +10,7 @@ import type { Scope } from '../threads/channels.ts'
 import { goThrough } from '../threads/steps_ahead.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import { type Walked, type WorkAhead, WorkWalk } from '../threads/work_ahead.ts'
-import { once, Places, type PlannedBench, presentOf, scaleAt, scannedSeconds, secondsOfWay } from './bench_problem.ts'
+import { once, Places, type PlannedBench, presentOf, scaleAt, scaleOf, scannedSeconds, secondsOfWay } from './bench_problem.ts'
 import type { Execution } from './execution.ts'
 import { Basis } from './forecast_basis.ts'
 import { heldWords } from './forecast_words.ts'
@@ -57,9 +59,14 @@ export async function forecastProblem(
     }
     await posed.seedsOf(execution, { run, basis: basis[run]! }, turn)
   }
+  const { graph } = bench.scheduler
   const names = places.all.map(({ name }) => name)
   const { arms, ways, groups } = places.network()
-  const arm_free_s = arms.map((arm) => (bench.scheduler.transporters.holder(arm) === undefined ? 0 : bench.hops.hop(arm) / 2))
+  const learned = executions[0]?.environment.durations
+  const arm_free_s = arms.map((arm) => {
+    const moving_s = bench.scheduler.transporters.holder(arm) === undefined ? 0 : bench.hops.hop(arm) / 2
+    return moving_s + unpreparedOf(arm, bench, learned).initialize_s
+  })
   const order = Object.fromEntries(
     bench.scheduler.advice.order().flatMap(([name, ids]) => (places.has(name) ? [[places.named(name), ids] as const] : [])),
   )
@@ -76,11 +83,31 @@ export async function forecastProblem(
       : null
   return {
     problem: {
+      devices: Object.fromEntries(
+        names.flatMap((name, place) => (graph.positionsOf(name).length > 0 ? [[place, unpreparedOf(name, bench, learned)] as const] : [])),
+      ),
       ...{ places: places.all, arms, arm_free_s, ways, groups, runs: executions.length, order, blocked },
       lanes: still === null ? lanes : lanes.map((lane) => ({ ...lane, held: lane.held ?? still })),
       seeds: Object.fromEntries(posed.seeds),
     },
     ...{ executions, shares, basis, names: (place) => names[place] ?? '' },
+  }
+}
+
+/** Returns what a device needs before its next work. A person, and a device without a driver, need nothing. */
+function unpreparedOf(device: string, bench: PlannedBench, learned: Durations | undefined): DispatchProblem['devices'][number] {
+  const { equipment } = bench
+  const nothing = { initialize_s: 0, temperature: null, heating_s: 0 }
+  try {
+    if (!equipment.conditionWhenNew || equipment.person?.(device)) return nothing
+    const { typical, temperature: cold } = equipment.conditionWhenNew(device)
+    const scale = scaleOf(bench, device)
+    const initialize_s = equipment.isInitialized?.(device) === false ? initializationSeconds(device, typical, learned) / scale : 0
+    const heating_s = (learned?.heating(device) ?? typical?.heating_s ?? 0) / scale
+    return { initialize_s, temperature: equipment.readings?.newestOf(device)?.reading.temperature ?? cold, heating_s }
+  } catch {
+    // The topology names a device that the bench does not have.
+    return nothing
   }
 }
 

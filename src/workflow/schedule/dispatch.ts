@@ -2,6 +2,7 @@
 // exact: labware that waits does not block its place, and no deadlock is foretold.
 
 import { VirtualTime } from '../../kit/virtual_time.ts'
+import { degreesToHeat, heatingSeconds } from '../plans/timing.ts'
 import type { Bring, DispatchProblem, Foretold, Lane, LaneForetold, StepToCome, Work } from './dispatch_problem.ts'
 
 /** The most moments of a simulation. */
@@ -80,6 +81,7 @@ class Simulation {
   readonly #queues = new Map<number, Runner[]>()
   #order: Map<number, string[]>
   readonly #receivers = new Map<string, Runner>()
+  readonly #devices: Map<number, DispatchProblem['devices'][number]>
   readonly #feeds = new Map<string, number>()
   readonly #events: (Work & { kind: 'emit' })[] = []
 
@@ -88,6 +90,7 @@ class Simulation {
     this.#goesOn = goesOn
     this.#armFree = [...problem.arm_free_s]
     this.#order = new Map(Object.entries(problem.order).map(([place, ids]) => [Number(place), [...ids]]))
+    this.#devices = new Map(Object.entries(problem.devices).map(([place, device]) => [Number(place), device]))
     this.runners = problem.lanes.map((lane) => new Runner(lane))
   }
 
@@ -250,11 +253,22 @@ class Simulation {
     runner.awaited = 1 + visit.brings.length
     const arrived = () => {
       if (--runner.awaited > 0) return
-      this.#note(runner, visit.name, place, seconds)
-      this.#after(seconds, () => this.#worked(runner, place))
+      const work_s = seconds + this.#prepare_s(place, visit.temperature)
+      this.#note(runner, visit.name, place, work_s)
+      this.#after(work_s, () => this.#worked(runner, place))
     }
     this.#carry(runner, place, arrived)
     for (const bring of visit.brings) this.#bring(runner, visit, bring, arrived)
+  }
+
+  /** Returns the seconds in which a device is initialized and heated before its work. */
+  #prepare_s(place: number, wanted: number | null): number {
+    const device = this.#devices.get(place)
+    if (!device) return 0
+    const { initialize_s, temperature, heating_s } = device
+    const degrees = wanted === null || temperature === null ? 0 : degreesToHeat(temperature, wanted)
+    this.#devices.set(place, { heating_s, initialize_s: 0, temperature: wanted ?? temperature })
+    return initialize_s + heatingSeconds(degrees, heating_s)
   }
 
   #worked(runner: Runner, place: number): void {
@@ -262,7 +276,6 @@ class Simulation {
     runner.place = null
     this.#done(runner)
     this.#grant(place)
-    // Another place may have been the better choice before.
   }
 
   #carry(runner: Runner, place: number, arrived: () => void): void {

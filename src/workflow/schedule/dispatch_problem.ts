@@ -11,6 +11,8 @@ export type Work =
       readonly options: readonly { readonly place: number; readonly seconds: number }[]
       readonly brings: readonly Bring[]
       readonly method: string | null
+      /** The temperature in °C that the device needs for it; null for none. */
+      readonly temperature: number | null
       /** Whether the labware only waits there, unless a method needs it. */
       readonly isPark: boolean
     }
@@ -64,6 +66,10 @@ export type DispatchProblem = {
   readonly lanes: readonly Lane[]
   /** Labware that comes when a method sends for it and there is none, by its key. */
   readonly seeds: Readonly<Record<string, Lane>>
+  /** What devices need before their next work: seconds to be initialized, their temperature (°C), and the seconds for one °C. */
+  readonly devices: Readonly<
+    Record<number, { readonly initialize_s: number; readonly temperature: number | null; readonly heating_s: number }>
+  >
   /** Places that nothing can use, with the reason. */
   readonly blocked: Readonly<Record<number, string>>
   /** The order of a plan: for each place the lanes, the next one first. */

@@ -2,7 +2,7 @@
 // of the workflow is executed.
 
 import { type ActionPlan, type MethodPlan, own, type StepList, type StepPlan } from '../plans/plan.ts'
-import { type Expected, expected } from './action/seconds.ts'
+import { type Expected, expected, temperatureOf } from './action/seconds.ts'
 import { caseAhead, mayBeOfCode, roundsAhead, sideAhead, type Why } from './branches_ahead.ts'
 import { type Scope, scopeOf } from './channels.ts'
 import { tipsOf } from './next_stops.ts'
@@ -18,6 +18,7 @@ export type WorkAhead =
       seconds: readonly number[]
       brings: readonly { template: string; tips: number }[]
       method: string | null
+      temperature: number | null
       isPark: boolean
     }
   | { kind: 'over'; feeds: readonly string[] }
@@ -201,13 +202,13 @@ export class WorkWalk implements Walker {
     }
     const others = plan.labware.filter((template) => template !== own && template !== labware.template)
     const brings = others.map((template) => ({ template, tips: method ? tipsOf(method, template) : 0 }))
-    this.#visit(plan.name, { devices, seconds, brings, method: method?.name ?? null })
+    this.#visit(plan.name, { devices, seconds, brings, method: method?.name ?? null, temperature: temperatureOf(this.#thread, plan) })
   }
 
   #visit(
     name: string,
-    { devices, seconds, brings = [], method = null, isPark = false }: Partial<Extract<WorkAhead, { kind: 'visit' }>>,
+    { devices, seconds, brings = [], method = null, temperature = null, isPark = false }: Partial<Extract<WorkAhead, { kind: 'visit' }>>,
   ): void {
-    this.works.push({ kind: 'visit', name, devices: devices!, seconds: seconds!, brings, method, isPark })
+    this.works.push({ kind: 'visit', name, devices: devices!, seconds: seconds!, brings, method, temperature, isPark })
   }
 }

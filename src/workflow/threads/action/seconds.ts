@@ -3,7 +3,7 @@
 import { bodyKey } from '../../plans/durations.ts'
 import { filledIn } from '../../plans/params.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
-import { knownSeconds, secondsOf } from '../../plans/timing.ts'
+import { knownSeconds, secondsOf, temperatureFor } from '../../plans/timing.ts'
 import type { LabwareThread } from '../thread.ts'
 
 /** The part of a thread on which durations depend. */
@@ -42,6 +42,11 @@ export function secondsAt(thread: Timed, plan: ActionPlan, device: string): numb
   if (!known) return undefined
   const what = { params: paramsOf(thread, plan), said: plan.seconds, learned: environment.durations }
   return environment.mode === 'PURE_SIM' ? secondsOf(plan.action.do, known, what) : knownSeconds(plan.action.do, known, what)
+}
+
+/** Returns the temperature in °C that the device needs for an action; null for none. */
+export function temperatureOf(thread: Timed, plan: ActionPlan): number | null {
+  return plan.kind === 'do' ? (temperatureFor(plan.action.do, paramsOf(thread, plan)) ?? null) : null
 }
 
 function paramsOf({ execution, origin }: Timed, { action }: ActionPlan & { kind: 'do' }): Readonly<Record<string, unknown>> {
