@@ -26,5 +26,5 @@ export function laneSteps(rows: readonly TimelineRow[], next: readonly Next[], b
 }
 
 function labelOf(name: string, device: string | null): string {
-  return device === null || device === '' ? name.replaceAll('_', ' ') : `${name.replaceAll('_', ' ')} at ${device}`
+  return device === null ? name.replaceAll('_', ' ') : `${name.replaceAll('_', ' ')} at ${device}`
 }

@@ -79,7 +79,7 @@ export const ShownThread = v.strictObject({
       v.array(
         v.strictObject({
           name: described(v.string(), 'The action, or the step'),
-          at: described(v.string(), 'The device or position'),
+          at: described(MaybeText, 'The device or position; null for a wait'),
           from: described(v.nullable(v.number()), 'Unix time; null where the thread does not go on by itself', 's'),
           to: described(v.nullable(v.number()), 'Unix time', 's'),
         }),

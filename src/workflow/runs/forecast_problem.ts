@@ -94,17 +94,20 @@ export async function forecastProblem(
   }
 }
 
+/** A device with an unknown temperature counts as cold. */
+const room_celsius = 25
+
 /** Returns what a device needs before its next work. A person, and a device without a driver, need nothing. */
 function unpreparedOf(device: string, bench: PlannedBench, learned: Durations | undefined): DispatchProblem['devices'][number] {
   const { equipment } = bench
   const nothing = { initialize_s: 0, temperature: null, heating_s: 0 }
   try {
     if (!equipment.conditionWhenNew || equipment.person?.(device)) return nothing
-    const { typical, temperature: cold } = equipment.conditionWhenNew(device)
+    const { typical } = equipment.conditionWhenNew(device)
     const scale = scaleOf(bench, device)
     const initialize_s = equipment.isInitialized?.(device) === false ? initializationSeconds(device, typical, learned) / scale : 0
     const heating_s = (learned?.heating(device) ?? typical?.heating_s ?? 0) / scale
-    return { initialize_s, temperature: equipment.readings?.newestOf(device)?.reading.temperature ?? cold, heating_s }
+    return { initialize_s, temperature: equipment.readings?.newestOf(device)?.reading.temperature ?? room_celsius, heating_s }
   } catch {
     // The topology names a device that the bench does not have.
     return nothing

@@ -151,7 +151,7 @@ export class Forecaster {
     rows.note(forecast)
     const place = ({ name, place, from_s, to_s }: StepToCome, isSure: boolean): StepForetold => ({
       name,
-      at: posed.names(place),
+      at: place === null ? null : posed.names(place),
       from: isSure ? made_at + from_s : null,
       to: isSure ? made_at + to_s : null,
     })

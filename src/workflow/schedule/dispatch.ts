@@ -184,7 +184,7 @@ class Simulation {
         return true
       case 'pass':
         if (work.seconds === 0) return true
-        this.#note(runner, work.name, runner.at, work.seconds)
+        this.#note(runner, work.name, null, work.seconds)
         this.#after(work.seconds, () => this.#done(runner))
         return false
       case 'emit':
@@ -426,7 +426,7 @@ class Simulation {
     if (this.#receivers.get(runner.lane.key) === runner && runner.queue.length === 0) this.#receivers.delete(runner.lane.key)
   }
 
-  #note(runner: Runner, name: string, place: number, seconds: number): void {
+  #note(runner: Runner, name: string, place: number | null, seconds: number): void {
     if (runner.next.length < mostNext) runner.next.push({ name, place, from_s: this.now_s, to_s: this.now_s + seconds })
   }
 

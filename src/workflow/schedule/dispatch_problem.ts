@@ -76,8 +76,8 @@ export type DispatchProblem = {
   readonly order: Readonly<Record<number, readonly string[]>>
 }
 
-/** A step that is to come. Seconds from now. */
-export type StepToCome = { readonly name: string; readonly place: number; readonly from_s: number; readonly to_s: number }
+/** A step that is to come. Seconds from now. `place` is null for a wait. */
+export type StepToCome = { readonly name: string; readonly place: number | null; readonly from_s: number; readonly to_s: number }
 
 export type LaneForetold = {
   readonly id: string

@@ -11,8 +11,8 @@ import type { SharedSpace } from '../scheduler/shared_space.ts'
 import type { LabwareOnDeck } from '../state/labware.ts'
 import type { RunMode } from '../state/modes.ts'
 
-/** A step of a thread that is to come. Unix time, s; null where the thread does not go on by itself. */
-export type StepForetold = { name: string; at: string; from: number | null; to: number | null }
+/** A step of a thread that is to come. `at` is null for a wait. Unix time, s; null where the thread does not go on by itself. */
+export type StepForetold = { name: string; at: string | null; from: number | null; to: number | null }
 
 /** `eta`: Unix time, s; null with a reason where the end cannot be foretold. `left_s`: what is left, also as if it went on now. `progress`: from 0 to 1. */
 type Forecast = { made_at: number; eta: number | null; left_s: number; progress: number; reason: string | null }
