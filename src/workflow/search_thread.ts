@@ -2,8 +2,8 @@
 
 import { parentPort } from 'node:worker_threads'
 import { giveWay } from '../kit/background_thread.ts'
-import { foretell } from './schedule/dispatch.ts'
 import type { DispatchProblem } from './schedule/dispatch_problem.ts'
+import { foretell } from './schedule/foretell.ts'
 import type { Problem } from './schedule/problem.ts'
 import { defaultBudget, findSchedule } from './schedule/search.ts'
 import { type Configuration, isSafe } from './scheduler/safety_search.ts'

@@ -11,7 +11,7 @@ import { Hops, movesOf } from '../../../src/workflow/plans/timing.ts'
 import type { TopologyInput } from '../../../src/workflow/plans/topology_schema.ts'
 import { forecastProblem } from '../../../src/workflow/runs/forecast_problem.ts'
 import type { RuntimeOptions } from '../../../src/workflow/runtime_options.ts'
-import { foretell } from '../../../src/workflow/schedule/dispatch.ts'
+import { foretell } from '../../../src/workflow/schedule/foretell.ts'
 import { findBeside } from '../../../src/workflow/search_worker.ts'
 
 /** The instruments of the small benches, which the configuration has elsewhere. */

@@ -110,7 +110,8 @@ const least_share = 0.05
 
 /** Returns a line about the end of the run if it was not printed yet, or has changed. */
 async function endsIn(service: Service, path: string, told: Told): Promise<string[]> {
-  const { eta } = await ask<Pick<ExecutionSummary, 'eta'>>(service, 'GET', path)
+  const run = await ask<Pick<ExecutionSummary, 'eta'>>(service, 'GET', path).catch(() => undefined)
+  const eta = run?.eta
   const now = Date.now() / 1000
   if (typeof eta !== 'number' || eta <= now) return []
   const changed_s = Math.abs(eta - (told.eta ?? 0))

@@ -1,6 +1,6 @@
 // Words when a run or a thread ends, for the shell and the page.
 
-/** What the service says of an open run or thread. Times are Unix time, s. */
+/** The forecast of an open run or thread, as the service tells it. Times are Unix time, s. */
 export type Foretold = { eta?: number | null | undefined; eta_reason?: string | null | undefined; progress?: number | null | undefined }
 
 /** Words a time that is left: `45 s`, `12 min`, `5 h 10 min`, `2 d 3 h`. */

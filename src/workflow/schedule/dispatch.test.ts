@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { foretell } from './dispatch.ts'
 import type { DispatchProblem, Lane, Work } from './dispatch_problem.ts'
+import { foretell } from './foretell.ts'
 
 /** Place 0 is a storage where labware comes from, 1 and 2 are devices, 3 is a storage where it ends. A hop takes 10 s, and there is one arm. */
 const places = ['stack', 'washer', 'reader', 'waste'].map((name, group) => ({ name, isStorage: group === 0 || group === 3, group }))

@@ -1,76 +1,16 @@
-// Foretells when labware will be where, by a simulation of dispatch on the compact model: a pure function of numbers, as the search is. It is not
-// exact: labware that waits does not block its place, and no deadlock is foretold.
+// The simulation of dispatch on the compact model: whose turn it is at each place, which arm carries, and which labware methods send for.
 
 import { VirtualTime } from '../../kit/virtual_time.ts'
 import { degreesToHeat, heatingSeconds } from '../plans/timing.ts'
-import type { Bring, DispatchProblem, Foretold, Lane, LaneForetold, StepToCome, Work } from './dispatch_problem.ts'
+import type { Bring, DispatchProblem, Work } from './dispatch_problem.ts'
+import { hears, joins, Runner, serving, type Visit } from './dispatch_runner.ts'
 
 /** The most moments of a simulation. */
 const mostMoments = 50_000
 /** The most steps to come that are told of a lane. */
 const mostNext = 8
 
-/** Simulates the problem: as it is, and where something stands also as if all went on now. */
-export function foretell(problem: DispatchProblem): Foretold {
-  const asIs = new Simulation(problem, false)
-  asIs.run()
-  const stands = asIs.runners.some(({ end_s }) => end_s === null)
-  const goesOn = stands ? new Simulation(problem, true) : asIs
-  if (stands) goesOn.run()
-  const lanes = problem.lanes.map((lane, i): LaneForetold => {
-    const { end_s } = asIs.runners[i]!
-    const why = end_s === null ? asIs.whyStands(asIs.runners[i]!) : null
-    return { id: lane.id, end_s, why, left_s: goesOn.runners[i]!.end_s ?? goesOn.now_s, next: goesOn.runners[i]!.next }
-  })
-  const runs = Array.from({ length: problem.runs }, (_, run) => {
-    const own = ({ lane }: Runner) => lane.run === run
-    const first = asIs.runners.filter(own).find(({ end_s }) => end_s === null)
-    const latest = (runners: Runner[]) => Math.max(0, ...runners.filter(own).map(({ end_s }) => end_s ?? goesOn.now_s))
-    const left_s = latest(goesOn.runners)
-    return { end_s: first ? null : left_s, left_s, why: first ? `${first.lane.name} ${asIs.whyStands(first)}` : null }
-  })
-  return { lanes, runs, isBrokenOff: asIs.isBrokenOff || goesOn.isBrokenOff }
-}
-
-type Visit = Work & { kind: 'visit' }
-
-/** One labware in the simulation. */
-class Runner {
-  readonly lane: Lane
-  readonly stack: { works: readonly Work[]; index: number; isLoop: boolean }[]
-  readonly next: StepToCome[] = []
-  at: number
-  end_s: number | null = null
-  tips: number
-  /** The number of methods that it has taken on. */
-  taken = 0
-  /** The methods that wait for it, by their owners. */
-  queue: { owner: Runner; method: string }[] = []
-  /** The owner of the method in which it takes part. */
-  serves: Runner | null = null
-  /** The labware that takes part in its method. */
-  readonly helpers = new Map<string, Runner>()
-  /** For labware that its method has sent for, what is done when that takes part. */
-  readonly calls = new Map<string, (helper: Runner) => void>()
-  /** The place that it holds for its work, and how much labware has yet to come there. */
-  place: number | null = null
-  awaited = 0
-  waits: { kind: 'place'; visit: Visit } | { kind: 'event'; wait: Work & { kind: 'wait' } } | { kind: 'work' } | null = null
-
-  constructor(lane: Lane) {
-    this.lane = lane
-    this.at = lane.at
-    this.tips = lane.tips ?? Number.POSITIVE_INFINITY
-    this.stack = [{ works: lane.works, index: 0, isLoop: false }]
-  }
-
-  get work(): Work | undefined {
-    const top = this.stack.at(-1)
-    return top?.works[top.index]
-  }
-}
-
-class Simulation {
+export class Simulation {
   readonly runners: Runner[]
   isBrokenOff = false
   readonly #problem: DispatchProblem
@@ -457,17 +397,4 @@ class Simulation {
     this.#grant(stuck.waits.visit.options[0]!.place)
     return true
   }
-}
-
-const hears = (wait: Work & { kind: 'wait' }, { event, scope }: Work & { kind: 'emit' }): boolean =>
-  wait.event === event && (scope === null || wait.scope === null || wait.scope === scope)
-
-const serving = (works: readonly Work[], method: string): boolean => joins(works, method) > 0
-
-/** Returns the number of methods of that name in which labware can still take part. */
-function joins(works: readonly Work[], method: string): number {
-  return works.reduce((sum, work) => {
-    if (work.kind === 'serve') return sum + (work.methods.includes(method) ? 1 : 0)
-    return work.kind === 'loop' && serving(work.body, method) ? Number.POSITIVE_INFINITY : sum
-  }, 0)
 }

@@ -30,13 +30,13 @@ export type Work =
 /** `key` names the labware with its scope; `tips` are those that the whole method takes. */
 export type Bring = { readonly key: string; readonly tips: number }
 
-/** What is left to do for one labware. */
+/** The rest of the journey of one labware. */
 export type Lane = {
   readonly id: string
   readonly name: string
   /** The number of its run. */
   readonly run: number
-  /** Its labware with its scope, by which methods find it. */
+  /** The template of the labware with its scope, by which methods find it. */
   readonly key: string
   readonly priority: number
   readonly at: number
@@ -52,7 +52,7 @@ export type Lane = {
   readonly works: readonly Work[]
   readonly ends: readonly number[]
   readonly stays: boolean
-  /** Why it does not go on; null if it does. */
+  /** The reason why it does not go on; null if it does. */
   readonly held: string | null
 }
 
@@ -66,7 +66,7 @@ export type DispatchProblem = {
   readonly lanes: readonly Lane[]
   /** Labware that comes when a method sends for it and there is none, by its key. */
   readonly seeds: Readonly<Record<string, Lane>>
-  /** What devices need before their next work: seconds to be initialized, their temperature (°C), and the seconds for one °C. */
+  /** The needs of devices before their next work: seconds to be initialized, their temperature (°C), and the seconds for one °C. */
   readonly devices: Readonly<
     Record<number, { readonly initialize_s: number; readonly temperature: number | null; readonly heating_s: number }>
   >

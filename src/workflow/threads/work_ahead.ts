@@ -28,7 +28,7 @@ export type WorkAhead =
   | { kind: 'serve'; name: string; methods: readonly string[] }
   | { kind: 'loop'; body: readonly WorkAhead[] }
 
-/** What a forecast assumes. */
+/** Hears what a forecast assumes. */
 export interface Assumptions {
   /** The duration of an action at one of its devices. */
   lasts(action: ActionPlan, device: string | null, from: Expected): void

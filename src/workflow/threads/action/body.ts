@@ -7,7 +7,6 @@ import { inSeconds } from '../../../kit/seconds.ts'
 import type { Performing } from '../../equipment/equipment.ts'
 import type { Code, Do, Emission, WaitForEvent } from '../../plans/action_schema.ts'
 import { checkValues } from '../../plans/check_actions.ts'
-import { bodyKey } from '../../plans/durations.ts'
 import { filledIn, namesVariable } from '../../plans/params.ts'
 import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
 import { limitOf, secondsOf } from '../../plans/timing.ts'
@@ -25,7 +24,7 @@ import { categoryOf, causing } from './causes.ts'
 import { DeviceCall } from './device_call.ts'
 import { attachFile } from './device_files.ts'
 import type { LateVerdict } from './late_calls.ts'
-import { expectedSeconds } from './seconds.ts'
+import { expectedSeconds, learnBody } from './seconds.ts'
 
 export class BodyRun {
   readonly #thread: LabwareThread
@@ -51,20 +50,12 @@ export class BodyRun {
     try {
       await bodies[kind](this, action as never)
       if (this.#exit) throw this.#exit
-      this.#learn(began_ms)
+      learnBody(this.#thread, this.#action.plan, began_ms)
     } catch (error) {
       throw this.#exit ?? (this.#thread.control.signal.aborted ? new Interrupt('abort') : error)
     } finally {
       this.#release?.()
     }
-  }
-
-  /** Learns how long code or a person takes. */
-  #learn(began_ms: number): void {
-    const { execution, environment } = this.#thread
-    const { plan } = this.#action
-    if (environment.mode === 'PURE_SIM' || (plan.kind !== 'code' && plan.kind !== 'instruct')) return
-    environment.durations?.performedBody(bodyKey(execution.workflow.name, plan), (environment.clock.now() - began_ms) / 1000)
   }
 
   /** Performs the operation of the action, and saves the wanted members of its result. */

@@ -49,6 +49,12 @@ export function temperatureOf(thread: Timed, plan: ActionPlan): number | null {
   return plan.kind === 'do' ? (temperatureFor(plan.action.do, paramsOf(thread, plan)) ?? null) : null
 }
 
+/** Learns how long code or a person has taken since `began_ms`. */
+export function learnBody({ execution, environment }: Timed, plan: ActionPlan, began_ms: number): void {
+  if (environment.mode === 'PURE_SIM' || (plan.kind !== 'code' && plan.kind !== 'instruct')) return
+  environment.durations?.performedBody(bodyKey(execution.workflow.name, plan), (environment.clock.now() - began_ms) / 1000)
+}
+
 function paramsOf({ execution, origin }: Timed, { action }: ActionPlan & { kind: 'do' }): Readonly<Record<string, unknown>> {
   return filledIn(action.with, (name) => execution.variable(name, origin.submission_id))
 }
