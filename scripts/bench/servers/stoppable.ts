@@ -2,13 +2,14 @@
 
 import { findBeside } from '../../../src/workflow/search_worker.ts'
 import { answerParent } from '../child.ts'
+import { heldRun } from '../forecast/held_run.ts'
 import { problemOf } from '../makespan/problem.ts'
 import { serviceWith } from './service.ts'
 import { fillPool } from './thread_pool.ts'
 
 export type Stoppable = { port: number; key: string; path: string }
-/** The work that goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work, plans without a pause. */
-export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean; planning?: boolean }
+/** The work that goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work, plans or forecasts without a pause. */
+export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean; planning?: boolean; foretelling?: boolean }
 
 /** `broker` is the address of a lab's broker, for a bench with a fleet. */
 const [, , pty = '', driver = 'bioshake', broker] = process.argv
@@ -24,11 +25,12 @@ const instrument = bench.registry.find('device-1')
 const going: Beside = {}
 
 const stoppable: Stoppable = { port: Number(new URL(url).port), key: api_key, path: '/api/devices/device-1/stop' }
-answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false, planning = false }: Beside) => {
+answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false, planning = false, foretelling = false }: Beside) => {
   const before = { ...going }
-  Object.assign(going, { port_busy, events, pool_full, planning })
+  Object.assign(going, { port_busy, events, pool_full, planning, foretelling })
   if (port_busy && !before.port_busy) void askOn()
   if (planning && !before.planning) void planOn()
+  if (foretelling && !before.foretelling) void foretellOn()
   if (pool_full && !before.pool_full) fillPool(() => going.pool_full === true)
   if (events) bench.load.start({ rate: events, seconds: 600 })
   else bench.load.stop()
@@ -37,6 +39,12 @@ answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false, pla
 
 async function planOn(): Promise<void> {
   while (going.planning) await findBeside(problem)
+}
+
+/** A run of twenty groups, whose forecast is made again and again. */
+async function foretellOn(): Promise<void> {
+  const make = await heldRun(20)
+  while (going.foretelling) await make()
 }
 
 async function askOn(): Promise<void> {

@@ -61,6 +61,7 @@ export async function forecastProblem(
   }
   const { graph } = bench.scheduler
   const names = places.all.map(({ name }) => name)
+  const numbers = new Map(names.map((name, place) => [name, place]))
   const { arms, ways, groups } = places.network()
   const learned = executions[0]?.environment.durations
   const arm_free_s = arms.map((arm) => {
@@ -68,7 +69,7 @@ export async function forecastProblem(
     return moving_s + unpreparedOf(arm, bench, learned).initialize_s
   })
   const order = Object.fromEntries(
-    bench.scheduler.advice.order().flatMap(([name, ids]) => (places.has(name) ? [[places.named(name), ids] as const] : [])),
+    bench.scheduler.advice.order().flatMap(([name, ids]) => (numbers.has(name) ? [[numbers.get(name)!, ids] as const] : [])),
   )
   const blocked = Object.fromEntries(
     names.flatMap((name, place) => {
