@@ -3,6 +3,7 @@
 import type { Durations } from '../plans/durations.ts'
 import type { ThreadPlan } from '../plans/plan.ts'
 import { initializationSeconds } from '../plans/timing.ts'
+import type { Topology } from '../plans/topology.ts'
 import type { DispatchProblem, Lane, Work } from '../schedule/dispatch_problem.ts'
 import { scopeKey } from '../threads/backlogs.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
@@ -20,7 +21,7 @@ const mostLanes = 300
 /** The most labware that may be sent for. */
 const mostSeeds = 600
 /** The lanes of one slice. */
-const slice = 10
+const slice = 4
 
 export type PosedForecast = {
   problem: DispatchProblem
@@ -115,12 +116,16 @@ function unpreparedOf(device: string, bench: PlannedBench, learned: Durations | 
   }
 }
 
+type Visit = Extract<Work, { kind: 'visit' }>
+
 type Of = { run: number; basis: Basis }
 
 class Posed {
   readonly seeds = new Map<string, Lane>()
   readonly #bench: PlannedBench
   readonly #places: Places
+  readonly #known = new Map<string, Visit['options']>()
+  readonly #ends = new Map<string, readonly number[]>()
   /** The labware that methods may send for, and has no seed yet. */
   readonly #wanted: { key: string; template: string; origin: ThreadOrigin }[] = []
 
@@ -171,8 +176,7 @@ class Posed {
   }
 
   #endOf(plan: ThreadPlan): Pick<Lane, 'ends' | 'stays'> {
-    const ends = [...new Set(plan.end.positions.map((name) => this.#places.position(name)))]
-    return { ends, stays: plan.end.mode === 'LEAVE_IN_PLACE' }
+    return { ends: this.#endsOf(plan), stays: plan.end.mode === 'LEAVE_IN_PLACE' }
   }
 
   #numbered(works: readonly WorkAhead[], of: { thread: Walked; execution: Execution; run: number }): Work[] {
@@ -187,13 +191,7 @@ class Posed {
       switch (work.kind) {
         case 'visit': {
           const { devices, seconds, brings, ...rest } = work
-          const options = once(
-            devices.map((name, i) => {
-              const position = this.#bench.scheduler.graph.positionsOf(name)[0]?.name ?? name
-              const scanned_s = scannedSeconds(this.#bench, topology, position)
-              return { place: this.#places.named(name), seconds: scanned_s + seconds[i]! / scaleAt(this.#bench, name) }
-            }),
-          )
+          const options = this.#options(topology, devices, seconds)
           return { ...rest, options, brings: brings.map(({ template, tips }) => ({ key: scoped(template), tips })) }
         }
         case 'over':
@@ -207,6 +205,29 @@ class Posed {
           return work
       }
     })
+  }
+
+  /** Returns the places of a visit. Equal ones are one object, so that the problem is sent to the worker fast. */
+  #options(topology: Topology, devices: readonly string[], seconds: readonly number[]): Visit['options'] {
+    const key = `${topology.name} ${devices} ${seconds}`
+    const known = this.#known.get(key)
+    if (known) return known
+    const options = once(
+      devices.map((name, i) => {
+        const position = this.#bench.scheduler.graph.positionsOf(name)[0]?.name ?? name
+        const scanned_s = scannedSeconds(this.#bench, topology, position)
+        return { place: this.#places.named(name), seconds: scanned_s + seconds[i]! / scaleAt(this.#bench, name) }
+      }),
+    )
+    this.#known.set(key, options)
+    return options
+  }
+
+  #endsOf({ end }: ThreadPlan): readonly number[] {
+    const key = end.positions.join()
+    const ends = this.#ends.get(key) ?? [...new Set(end.positions.map((name) => this.#places.position(name)))]
+    this.#ends.set(key, ends)
+    return ends
   }
 
   /** Adds the labware that the methods of a run may send for, and what that may send for. */
