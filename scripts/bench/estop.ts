@@ -40,6 +40,7 @@ export const estop = bench({
       { what: `port busy, ${subscribers} streams`, beside: { port_busy: true, events: rate }, streams: true },
       { what: 'port busy, thread pool full', beside: { port_busy: true, pool_full: true } },
       { what: 'port busy, plans are made', beside: { port_busy: true, planning: true } },
+      { what: 'port busy, forecasts are made', beside: { port_busy: true, foretelling: true } },
       { what: 'port busy, HTTP flood', beside: { port_busy: true }, flooded: true },
       { what: 'all of it', beside: { port_busy: true, events: rate, pool_full: true }, streams: true, flooded: true },
     ]

@@ -11,6 +11,7 @@ import { estop, estopDrivers } from './estop.ts'
 import { estopMoves } from './estop_moves.ts'
 import { eventFull } from './event_full.ts'
 import { fleet } from './fleet.ts'
+import { forecast } from './forecast.ts'
 import { httpGet, httpPost } from './http.ts'
 import { makespan } from './makespan.ts'
 import { pageBench } from './page.ts'
@@ -37,6 +38,7 @@ const benches: readonly Bench[] = [
   makespan,
   samples,
   urgent,
+  forecast,
   bridges,
   start,
   devices,

@@ -51,7 +51,7 @@ import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
 import type { QueueRooms } from './late_queue.ts'
-import { LateRuns } from './late_runs.ts'
+import { type ForetoldLive, LateRuns } from './late_runs.ts'
 import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
@@ -112,6 +112,8 @@ export type Bench = {
   readonly queue: Queue | undefined
   /** Opens the workflows, unless they are open. The start does that only if any were used before. */
   openRuns(): Promise<Runs>
+  /** The forecasts of the open LIVE runs; none before the workflows are open. */
+  readonly foretold: readonly ForetoldLive[]
   /** Adds what a person does with a device by hand to the records of the open runs. Never throws, and reads no disk. */
   recordByHand(deed: ByHand): void
   /** Prepares the workflows before their first use: now if they are open, else when they are opened. Rejects as `prepare` does. */
@@ -267,6 +269,7 @@ type PublicRooms = Omit<
   | 'config'
   | 'runs'
   | 'queue'
+  | 'foretold'
   | 'openRuns'
   | 'prepareRuns'
   | 'recordByHand'
@@ -296,6 +299,9 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
     },
     get queue() {
       return runs.queue
+    },
+    get foretold() {
+      return runs.foretold
     },
     openRuns: () => runs.open(),
     prepareRuns: (prepare) => runs.prepare(prepare),

@@ -7,7 +7,7 @@ import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Durations, LearnedDurations } from '../workflow/plans/durations.ts'
 
 const Kept = v.strictObject({ LIVE: LearnedDurations, DEVICE_SIM: LearnedDurations })
-const nothing: LearnedDurations = { operations: {}, hops: {}, initializations: {}, heating: {}, openings: {} }
+const nothing: LearnedDurations = { operations: {}, hops: {}, initializations: {}, heating: {}, openings: {}, bodies: {}, ways: {} }
 
 const between_ms = 60_000
 

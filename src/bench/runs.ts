@@ -34,7 +34,7 @@ import { addByHand, type ByHand } from '../workflow/runs/by_hand.ts'
 import type { Decided } from '../workflow/runs/decision.ts'
 import { Runtime } from '../workflow/runtime.ts'
 import type { RuntimeOptions } from '../workflow/runtime_options.ts'
-import { findBeside, isSafeBeside } from '../workflow/search_worker.ts'
+import { findBeside, foretellBeside, isSafeBeside } from '../workflow/search_worker.ts'
 import { benchId } from '../workflow/standing_labware.ts'
 import { openAdded, openRunFiles, rowTargets } from './added_to_runs.ts'
 import { simulatedBench } from './devices.ts'
@@ -131,6 +131,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         records: file.records,
         durations: learned,
         search: findBeside,
+        foretell: foretellBeside,
         safety: { decideUnbounded: isSafeBeside },
         keep: keptIn(hub, { files, addRow: (execution_id, row) => addRow(execution_id, row, target(execution_id)) }),
         recorded: () => file.written(),

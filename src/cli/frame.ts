@@ -6,7 +6,7 @@ import { atShell } from './at_shell.ts'
 import type { Shown } from './bench.ts'
 import { deviceTable } from './devices/shown.ts'
 import { modeText } from './run_modes.ts'
-import { stateOf, threadRows } from './runs/shown.ts'
+import { endOf, stateOf, threadRows } from './runs/shown.ts'
 import { serviceLine } from './status.ts'
 import { escapedForeign, table } from './table.ts'
 import { colored } from './terminal.ts'
@@ -33,9 +33,10 @@ export function frame({ bench, runs }: View, { size, trouble }: { size?: Size; t
 
 function runLines(run: RunView): string[] {
   const { execution_id, workflow_name, run_mode } = run
+  const ends = endOf(run)
   const rows = threadRows(run).map(([, name = '', status = '', where = '', waits = '']) => [name, status, where, waits])
   return [
-    `${workflow_name}  ${modeText(run_mode)}  ${stateOf(run)}  ${execution_id.slice(0, 8)}`,
+    `${workflow_name}  ${modeText(run_mode)}  ${stateOf(run)}${ends ? `  ends ${ends}` : ''}  ${execution_id.slice(0, 8)}`,
     ...table(['THREAD', 'STATUS', 'WHERE', 'WAITS FOR'], rows).split('\n'),
   ]
 }

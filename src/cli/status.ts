@@ -7,7 +7,7 @@ import { serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { deviceTable } from './devices/shown.ts'
 import { modeText } from './run_modes.ts'
-import { stateOf } from './runs/shown.ts'
+import { endOf, stateOf } from './runs/shown.ts'
 import { date, print, table } from './table.ts'
 import { colored } from './terminal.ts'
 
@@ -60,6 +60,7 @@ function described({
     modeText(run_mode),
     stateOf({ ...its }),
     date(started_at),
+    endOf({ ...its }),
   ])
   const stepRows = steps.map(({ step_id, since, instruction }) => [step_id, date(since), instruction])
   const waitingRows = waiting.map(({ execution_id, thread_name, status, since, last_error }) => [
@@ -79,7 +80,7 @@ function described({
     [`${serviceLine(health)}  ${system_id}`, ...hostLines(host), ...(tls_fingerprint ? [`certificate ${tls_fingerprint}`] : [])].join('\n'),
     ...cameras.flatMap(({ name, failure }) => (failure === null ? [] : [colored('yellow', `the camera ${name} ${failure}`)])),
     devices.length ? deviceTable('ID', devices, readings) : 'no devices',
-    ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED'], runRows)] : ['no open runs']),
+    ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED', 'ENDS'], runRows)] : ['no open runs']),
     ...(queue && (queue.waiting > 0 || queue.is_paused) ? [queueLine(queue)] : []),
     ...(waitingRows.length ? [`${some(['RUN', 'WAITING', 'STATUS', 'SINCE', 'WHY'], waitingRows)}\nwhat to do: benchd runs why RUN`] : []),
     ...(stepRows.length ? [`${some(['STEP', 'SINCE', 'WHAT TO DO'], stepRows)}\nwhen done: benchd runs confirm STEP`] : []),

@@ -25,6 +25,6 @@ export const dryRunRoutes: Route<Rooms>[] = [
     body_limit: longestSubmission,
     success: { description: 'The outcome that the run would have', schema: DryRun },
     errors: [400, 404, 503],
-    handle: async ({ rooms, body }) => json(await rooms.runs.runtime.simulate(body())),
+    handle: async ({ rooms, body }) => json(await rooms.runs.runtime.dryRuns.simulate(body())),
   }),
 ]

@@ -1,6 +1,7 @@
 // The metrics of the service in the text format of Prometheus, version 0.0.4.
 
 import { type Health, healthReasons } from '../bench/bench.ts'
+import type { ForetoldLive } from '../bench/late_runs.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Readings } from '../devices/readings.ts'
@@ -23,6 +24,7 @@ type Rooms = {
   host: HostFacts | undefined
   fleet: Fleet | undefined
   queue: Queue | undefined
+  foretold: readonly ForetoldLive[]
   health(): Health
 }
 
@@ -100,6 +102,7 @@ async function metricsOf(rooms: Rooms): Promise<Metric[]> {
     },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
     ...queueMetrics(rooms),
+    ...runMetrics(rooms),
     ...fleetMetrics(rooms),
     ...hostMetrics(rooms),
     ...deviceMetrics(rooms),
@@ -123,6 +126,26 @@ function queueMetrics({ queue }: Rooms): Metric[] {
   return [
     one('benchd_queue_waiting_entries', 'gauge', 'Entries of the queue that have not begun', queue?.view.waiting),
     one('benchd_queue_paused', 'gauge', 'Whether the queue waits until somebody resumes it', queue && queue.view.state === 'paused'),
+  ]
+}
+
+/** Returns the metrics of the open LIVE runs. */
+function runMetrics({ foretold }: Rooms): Metric[] {
+  const now = Date.now() / 1000
+  const labels = ({ execution_id, workflow_name: workflow }: ForetoldLive) => ({ execution_id, workflow })
+  return [
+    {
+      name: 'benchd_run_seconds_left',
+      type: 'gauge',
+      help: 'Until the foretold end of an open LIVE run, which may be past; absent where no end can be foretold',
+      values: foretold.flatMap((run) => (run.eta === null ? [] : { labels: labels(run), value: run.eta - now })),
+    },
+    {
+      name: 'benchd_run_progress_ratio',
+      type: 'gauge',
+      help: 'The share of the expected time of an open LIVE run that has passed',
+      values: foretold.map((run) => ({ labels: labels(run), value: run.progress })),
+    },
   ]
 }
 

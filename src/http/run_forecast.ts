@@ -60,7 +60,7 @@ async function forecastOf(runtime: Runtime, { execution, path, execution_id }: W
     const why = kept === undefined ? 'nobody asked for it while the execution was open' : 'its file is damaged'
     throw new LabError('not_found', `execution ${execution_id} has no forecast: ${why}`)
   }
-  const { verdict, makespan_s, gantt, dropped, plan } = await runtime.forecast(execution)
+  const { verdict, makespan_s, gantt, dropped, plan } = await runtime.dryRuns.forecast(execution)
   const forecast = { made_at: execution.now(), verdict, makespan_s, gantt, dropped, plan }
   noteSaving(execution, forecast)
   await keepForecast(path, forecast).catch(() => undefined)

@@ -14,6 +14,7 @@ export type MoreParts = {
   Cannot: Part<Carried & { onAnswer: (reason: string) => unknown }>
   Elsewhere: Part<Carried & { onAnswer: (position: string) => unknown }>
   LastWords: Part<{ device_id: string }>
+  OpenRuns: Part<object>
   SomebodyMovedIt: Part<{ its: Standing; positions: readonly Position[] }>
   Values: Part<{ operation_id: string }>
 }

@@ -47,16 +47,16 @@ test('a dry run is a simulation while it is under way, and not after', async (t)
   const { runtime, refused } = opened({ open_simulations: 2 })
   const request = { ...asked, run_mode: 'LIVE' as const, groups: [], batch_mode: 'STANDALONE' as const, variables: {}, operator_id: null }
   await begin(runtime, asked)
-  const [one, other] = await Promise.allSettled([runtime.simulate(request), runtime.simulate(request)])
+  const [one, other] = await Promise.allSettled([runtime.dryRuns.simulate(request), runtime.dryRuns.simulate(request)])
   t.equal(one?.status, 'fulfilled')
   t.match(other, { status: 'rejected', reason: { code: 'overloaded' } })
   t.same(refused, ['open_simulations'])
-  t.equal((await runtime.simulate(request)).workflow, 'waiting')
+  t.equal((await runtime.dryRuns.simulate(request)).workflow, 'waiting')
   await t.rejects(
-    runtime.simulate({ ...request, groups: groups(501) }),
+    runtime.dryRuns.simulate({ ...request, groups: groups(501) }),
     overloaded(/2 labware threads are open, this would begin with 1002 more/),
   )
-  t.equal((await runtime.simulate(request)).workflow, 'waiting', 'one that was refused is not under way')
+  t.equal((await runtime.dryRuns.simulate(request)).workflow, 'waiting', 'one that was refused is not under way')
 })
 
 test('the threads of all runs together are bounded, whoever brings them', async (t) => {

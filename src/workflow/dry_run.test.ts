@@ -38,7 +38,7 @@ const request: SubmissionRequest = {
 }
 
 const dry = (documents: readonly unknown[], more: Parameters<typeof testRuntime>[1] = {}): Promise<DryRun> =>
-  testRuntime(documents, more).runtime.simulate(request)
+  testRuntime(documents, more).runtime.dryRuns.simulate(request)
 
 test('what completes is told with its time, its moves, and how busy each device is', async (t) => {
   t.same(await dry([topology(), workflow([mix, spin])]), {
@@ -75,7 +75,7 @@ test('of several labware the plan is told beside dispatch alone and the bound; w
   t.equal(verdict, 'completes')
   t.ok(plan && plan.bound_s <= plan.planned_s && plan.planned_s > 0, JSON.stringify(plan))
   const { runtime } = testRuntime(documents, { search })
-  const byRule = await runtime.simulate({ ...request, plan: 'off' })
+  const byRule = await runtime.dryRuns.simulate({ ...request, plan: 'off' })
   t.equal(byRule.plan, null)
   t.equal(plan!.dispatch_s, byRule.makespan_s, 'the dry run that compares is the one without a plan')
   t.ok(plan!.bound_s <= makespan_s)
@@ -153,7 +153,7 @@ async function live(tries: boolean): Promise<{ trace: string[]; heard: number; t
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   const tried: DryRun[] = []
   await until(() => {
-    if (tries && tried.length < 5) void runtime.simulate({ ...request, run_mode: 'LIVE' }).then((run) => tried.push(run))
+    if (tries && tried.length < 5) void runtime.dryRuns.simulate({ ...request, run_mode: 'LIVE' }).then((run) => tried.push(run))
     clock.ringNext()
     return execution.isOver
   })
@@ -179,7 +179,7 @@ test('where nothing is declared it goes by what was learned in that mode', async
     durations: { DEVICE_SIM: durations },
   })
   const times = async (run_mode: 'DEVICE_SIM' | 'PURE_SIM') => {
-    const { gantt } = await runtime.simulate({ ...request, run_mode })
+    const { gantt } = await runtime.dryRuns.simulate({ ...request, run_mode })
     return gantt.map(({ from_s, to_s }) => to_s - from_s)
   }
   t.same(await times('DEVICE_SIM'), [20, 100, 20, 90, 20])
@@ -194,7 +194,7 @@ test('a dry run goes by the time that a person takes between two positions, unle
   const own = { ...said, transporters: { arm: { ...said.transporters!.arm!, seconds: { pick: 1, move: 1, place: 1 } } } }
   const moves = async (bench: object) => {
     const { runtime } = testRuntime([bench, workflow([mix])], { durations: { DEVICE_SIM: durations } })
-    const { gantt } = await runtime.simulate({ ...request, run_mode: 'DEVICE_SIM' })
+    const { gantt } = await runtime.dryRuns.simulate({ ...request, run_mode: 'DEVICE_SIM' })
     return gantt.filter(({ kind }) => kind === 'move').map(({ from_s, to_s }) => Math.round((to_s - from_s) * 1000) / 1000)
   }
   t.same(await moves(said), [90, 30])

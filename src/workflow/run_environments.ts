@@ -12,7 +12,9 @@ import type { Workflow } from './plans/plan.ts'
 import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
+import { Forecaster, type Foretell } from './runs/forecaster.ts'
 import { Planner } from './runs/planner.ts'
+import { foretell as foretellAtOnce } from './schedule/foretell.ts'
 import type { FindSchedule } from './schedule/problem.ts'
 import type { SafetyOptions } from './scheduler/deadlock_avoidance.ts'
 import { type Decision, DecisionLog } from './scheduler/decision_log.ts'
@@ -21,7 +23,7 @@ import { SharedSpace } from './scheduler/shared_space.ts'
 import { LabwareOnDeck } from './state/labware.ts'
 import type { RunMode } from './state/modes.ts'
 import type { RunVersions } from './state/run.ts'
-import type { RunEnvironment } from './threads/run_environment.ts'
+import type { RunEnvironment, Trial } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
 export type RunEnvironmentOptions = {
@@ -34,6 +36,8 @@ export type RunEnvironmentOptions = {
   simulate?(topology: Topology, clock: Clock, known?: Known): Equipment
   /** Finds plans. Without it the benches go by the rule alone. */
   search?: FindSchedule
+  /** Foretells the ends of runs beside the event loop. Without it nothing is foretold. */
+  foretell?: Foretell
   /** Resolves when there is room for more events; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
   /** The durations that were learned, where something is driven. */
@@ -59,7 +63,10 @@ export type Rehearsal = {
   onMoment(call: () => void): void
 }
 
-type Pure = Known & { idle?(): void; moment?(): void }
+type Pure = Known & { idle?(): void; moment?(): void; trial?: Trial }
+
+/** The conditions of the devices, the ids of labware that counts as gone, and the kind of trial. */
+type Trying = Pick<Known, 'conditions'> & { gone?: ReadonlySet<string> | undefined; trial?: Trial }
 
 export class RunEnvironments {
   readonly #options: RunEnvironmentOptions
@@ -162,18 +169,13 @@ export class RunEnvironments {
    * Makes an environment on simulated time, which jumps to the next event. For a LIVE run it begins with the labware that stands on the bench, except
    * the labware with the ids in `gone`.
    */
-  rehearsal(
-    topology: Topology,
-    mode: RunMode,
-    conditions?: ReadonlyMap<string, DeviceCondition>,
-    gone: ReadonlySet<string> = new Set(),
-  ): Rehearsal {
+  rehearsal(topology: Topology, mode: RunMode, { conditions, gone = new Set(), trial = 'dry_run' }: Trying = {}): Rehearsal {
     let isIdle = () => {}
     const idle = new Promise<void>((resolve) => {
       isIdle = resolve
     })
     let moment = () => {}
-    const environment = this.#pure(topology, { idle: isIdle, moment: () => moment(), durations: this.#durations[mode], conditions })
+    const environment = this.#pure(topology, { idle: isIdle, moment: () => moment(), durations: this.#durations[mode], conditions, trial })
     // A library that was compiled anew has another graph of the same positions.
     if (mode === 'LIVE' && this.#live && this.#topology?.name === topology.name) copyStanding(this.#live, environment, gone)
     return {
@@ -220,7 +222,7 @@ export class RunEnvironments {
   }
 
   /** `idle` is called each time nothing is left to do in it, `moment` when time has gone on. It goes by `durations` where nothing is declared. */
-  #pure(topology: Topology, { idle, moment, durations, conditions }: Pure = {}): RunEnvironment {
+  #pure(topology: Topology, { idle, moment, durations, conditions, trial }: Pure = {}): RunEnvironment {
     const clock = new VirtualTime()
     const { backpressure, simulate = onTheClockAlone } = this.#options
     let planner: Planner | undefined
@@ -237,7 +239,7 @@ export class RunEnvironments {
     const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle })
     clock.drive(steps)
     const environment = this.#environment(
-      { mode: 'PURE_SIM', clock, steps, equipment: simulate(topology, clock, { durations, conditions }), durations },
+      { mode: 'PURE_SIM', trial, clock, steps, equipment: simulate(topology, clock, { durations, conditions }), durations },
       topology,
     )
     planner = environment.planner
@@ -282,7 +284,7 @@ export class RunEnvironments {
   }
 
   #environment(
-    parts: Omit<RunEnvironment, 'scheduler' | 'planner' | 'space' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
+    parts: Omit<RunEnvironment, 'forecaster' | 'scheduler' | 'planner' | 'space' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
     { graph, document }: Topology,
   ): RunEnvironment & { planner: Planner } {
     const { clock, durations, mode } = parts
@@ -306,17 +308,22 @@ export class RunEnvironments {
       find: this.#options.search,
     })
     const { equipment } = parts
-    const space = new SharedSpace(graph, (transporter) => equipment.mayMove?.(transporter) ?? false)
-    return {
+    const environment: RunEnvironment & { planner: Planner } = {
       ...parts,
       scheduler,
       planner,
-      space,
+      space: new SharedSpace(graph, (transporter) => equipment.mayMove?.(transporter) ?? false),
       decisions,
       labware: new LabwareOnDeck(),
       failedPicks: new Map(),
       newId: this.#options.newId,
     }
+    const { foretell } = this.#options
+    if (!isDriven || !foretell) return environment
+    const open = () => this.#open().filter((execution) => execution.environment.scheduler === scheduler)
+    const bench = { scheduler, hops, equipment }
+    const forecaster = new Forecaster({ scheduler, clock, steps: parts.steps, bench, open, foretell, foretellAtOnce })
+    return { ...environment, forecaster }
   }
 }
 

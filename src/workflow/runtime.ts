@@ -7,12 +7,11 @@ import { type Author, nobody } from '../kit/author.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, unbounded } from './admission.ts'
-import { compared, type DryRun, type Outcome } from './dry_run.ts'
+import { DryRuns } from './dry_runs.ts'
 import { KnownRuns } from './known_runs.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
-import { refusalFor } from './plans/refusal.ts'
 import type { Topology } from './plans/topology.ts'
 import { Records, type SubmissionRecord } from './records/records.ts'
 import { restoreRecord } from './records/run_records.ts'
@@ -27,9 +26,8 @@ import { addSubmissionRow } from './runs/submission_row.ts'
 import type { RuntimeOptions } from './runtime_options.ts'
 import { withSamples } from './samples.ts'
 import { StandingLabwareStore } from './standing_labware.ts'
-import type { RunMode } from './state/modes.ts'
 import type { Checkpoint } from './state/run.ts'
-import type { SubmissionBody, SubmissionRequest } from './state/submission_request.ts'
+import type { SubmissionBody } from './state/submission_request.ts'
 import { submittedBefore } from './submission_ids.ts'
 import type { OperatorVerdict } from './threads/action/late_calls.ts'
 import type { TaskAnswer } from './threads/move/carry_task.ts'
@@ -49,6 +47,7 @@ export class Runtime {
   readonly environments: RunEnvironments
   readonly standing: StandingLabwareStore
   readonly runs = new KnownRuns()
+  readonly dryRuns: DryRuns
   readonly #idle = new Map<string, () => void>()
   #isClosing = false
 
@@ -57,6 +56,12 @@ export class Runtime {
     this.library = options.library
     this.#admission = new Admission(options.admission ?? unbounded, () => this.runs.open())
     this.environments = new RunEnvironments({ ...options, newId: () => this.#newId() }, () => this.runs.open())
+    this.dryRuns = new DryRuns({
+      bench: options.bench,
+      admission: this.#admission,
+      environments: this.environments,
+      workflow: (name) => this.workflow(name),
+    })
     this.standing = new StandingLabwareStore({
       environments: this.environments,
       store: options.storeStanding ?? (async () => {}),
@@ -270,30 +275,6 @@ export class Runtime {
     const { what, thread_id } = execution.lateCalls.decide(incident_id, verdict)
     addDecision(execution, { ...author, incident_id, ...lateDecisionIn(what, verdict) }, execution.threads.get(thread_id))
     return what
-  }
-
-  /** Simulates a submission without touching anything. Positions that are occupied in LIVE are occupied in the simulation too. Rejects as `submit` does. */
-  async simulate(asked: SubmissionBody): Promise<DryRun> {
-    const workflow = this.workflow(asked.workflow)
-    const request = withSamples(workflow, asked)
-    checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
-    return {
-      ...(await this.#tryOut(workflow, request, request.run_mode)),
-      refusal: refusalFor(workflow, request.run_mode, this.#options.bench) ?? null,
-    }
-  }
-
-  /** Simulates the first submission of an open run, as if none of its labware stood on the bench. Rejects with `overloaded`. */
-  async forecast({ workflow, submissions, threads, environment: { mode } }: Execution): Promise<DryRun> {
-    const own = new Set([...threads.values()].map(({ labware }) => labware.labware_id))
-    return { ...(await this.#tryOut(workflow, submissions[0]!.request, mode, own)), refusal: null }
-  }
-
-  async #tryOut(workflow: Workflow, request: SubmissionRequest, mode: RunMode, gone?: ReadonlySet<string>): Promise<Outcome> {
-    const conditions = await this.environments.conditions(workflow.topology, mode)
-    return this.#admission.dryRun(workflow, request, (began) =>
-      compared({ workflow, request, began }, () => this.environments.rehearsal(workflow.topology, mode, conditions, gone)),
-    )
   }
 
   /** Deletes a run that has ended from memory, and its events from the log. Rejects with `conflict` while the run is open. */

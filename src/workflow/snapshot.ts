@@ -7,6 +7,7 @@ import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './records/records.ts'
 import type { Execution } from './runs/execution.ts'
+import { ForecastBasis } from './runs/forecast_basis.ts'
 import { restlessArm, retriesBy, retriesOn, takersOver } from './runs/held_action.ts'
 import { type ActionStatus, actionTransitions } from './state/statuses.ts'
 import { scopeKey } from './threads/backlogs.ts'
@@ -40,6 +41,13 @@ export const ShownMove = v.strictObject({
 })
 export type ShownMove = v.InferOutput<typeof ShownMove>
 
+/** The forecast of an open run or thread; absent once it has ended. */
+const foretold = {
+  eta: described(v.optional(v.nullable(v.number())), 'When it is expected to end, Unix time; null where that cannot be foretold', 's'),
+  eta_reason: described(v.optional(MaybeText), 'Why its end cannot be foretold'),
+  progress: described(v.optional(v.nullable(v.number())), 'The share of the expected time that has passed, from 0 to 1'),
+}
+
 export const ShownThread = v.strictObject({
   ...ThreadRecord.entries,
   decisions: described(v.array(v.picklist(decisions)), 'The possible decisions about the error that holds the thread'),
@@ -65,6 +73,20 @@ export const ShownThread = v.strictObject({
       since: UnixSeconds,
     }),
   ),
+  ...foretold,
+  next: described(
+    v.optional(
+      v.array(
+        v.strictObject({
+          name: described(v.string(), 'The action, or the step'),
+          at: described(MaybeText, 'The device or position; null for a wait'),
+          from: described(v.nullable(v.number()), 'Unix time; null where the thread does not go on by itself', 's'),
+          to: described(v.nullable(v.number()), 'Unix time', 's'),
+        }),
+      ),
+    ),
+    'What is expected to come next, in `getExecution` of an open execution: at most 8 steps of each of the first 200 open threads',
+  ),
 })
 export type ShownThread = v.InferOutput<typeof ShownThread>
 
@@ -89,6 +111,7 @@ const Summary = {
     v.number(),
     'Of the open threads, those that wait for a person: to decide about an error or a pause, to confirm a step, to put labware down or take it away',
   ),
+  ...foretold,
 }
 
 export const ExecutionSummary = v.strictObject(Summary)
@@ -104,6 +127,18 @@ export const ExecutionSnapshot = v.strictObject({
   moves: described(v.array(ShownMove), 'Under way'),
   devices: described(v.array(v.strictObject({ device_id: v.string(), thread_id: v.string() })), 'Held by its threads'),
   slots: v.array(ShownBacklog),
+  forecast: described(
+    v.optional(
+      v.nullable(
+        v.strictObject({
+          made_at: UnixSeconds,
+          left_s: described(v.number(), 'What is left, also where no end can be foretold: as if all went on now', 's'),
+          basis: ForecastBasis,
+        }),
+      ),
+    ),
+    'What `eta` and `progress` are based on; null before the first forecast, and for an execution in simulated time',
+  ),
 })
 export type ExecutionSnapshot = v.InferOutput<typeof ExecutionSnapshot>
 
@@ -154,6 +189,8 @@ export type ShownTopology = v.InferOutput<typeof ShownTopology>
 export type Known = { row: ExecutionRow; execution: Execution | undefined; records: Records }
 
 const mostThreads = 1000
+/** The most threads that are shown with what comes next. */
+const mostWithNext = 200
 
 export function summaryOf({ row, execution, records }: Known): ExecutionSummary {
   const { paused = null, threads } = execution ?? {}
@@ -165,7 +202,33 @@ export function summaryOf({ row, execution, records }: Known): ExecutionSummary 
     thread_count: threads?.size ?? records.threads(row.execution_id).length,
     open_count: isOpen ? (execution?.liveCount ?? 0) : 0,
     needs_person_count: isOpen ? (execution?.live() ?? []).filter(({ control: { waiting } }) => waiting?.kind === 'operator').length : 0,
+    ...(isOpen && execution ? foretoldOf(execution) : {}),
   }
+}
+
+type ShownForecast = Pick<ExecutionSummary, 'eta' | 'eta_reason' | 'progress'>
+
+function foretoldOf({ environment, execution_id, paused }: Execution): ShownForecast {
+  const { forecaster } = environment
+  if (!forecaster) return { eta: null, eta_reason: 'the run is in simulated time, which has no end on the clock', progress: null }
+  const made = forecaster.run(execution_id)
+  if (paused) return { eta: null, eta_reason: 'the run is paused', progress: made?.progress ?? null }
+  return shownForecast(made)
+}
+
+function shownForecast(made: { eta: number | null; reason: string | null; progress: number } | undefined): ShownForecast {
+  if (!made) return { eta: null, eta_reason: 'no forecast has been made yet', progress: null }
+  return { eta: made.eta, eta_reason: made.reason, progress: made.progress }
+}
+
+function basisOf({ environment, execution_id }: Execution): ExecutionSnapshot['forecast'] {
+  const made = environment.forecaster?.run(execution_id)
+  return made && { made_at: made.made_at, left_s: made.left_s, basis: made.basis }
+}
+
+function withNext(thread: ShownThread, { environment }: Execution): ShownThread {
+  const next = environment.forecaster?.thread(thread.thread_id)?.next
+  return next && thread.eta !== undefined ? { ...thread, next } : thread
 }
 
 function phaseOf({ ended_at }: ExecutionRow, execution: Execution | undefined): ExecutionSummary['phase'] {
@@ -182,10 +245,13 @@ export function snapshotOf(known: Known, now: number): ExecutionSnapshot {
     is_live: execution !== undefined,
     submissions: records.submissionsOf(row.execution_id),
     groups: records.groups(row.execution_id),
-    threads: threadsOf(known, now).slice(0, mostThreads),
+    threads: threadsOf(known, now)
+      .slice(0, mostThreads)
+      .map((thread, i) => (execution && i < mostWithNext ? withNext(thread, execution) : thread)),
     moves: execution ? movesOf(execution) : [],
     devices: execution ? devicesOf(execution) : [],
     slots: execution ? backlogsOf(execution) : [],
+    forecast: execution && row.ended_at === null ? (basisOf(execution) ?? null) : null,
   }
 }
 
@@ -213,6 +279,7 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
     held_by: labware.held_by,
     method: (method ?? joining)?.plan.name ?? null,
     device: device.name,
+    ...(environment.forecaster && !thread.isOver ? shownForecast(environment.forecaster.thread(thread.thread_id)) : {}),
     waiting: waiting && { kind: waiting.kind, what: waiting.what, since: now - (environment.clock.now() - waiting.since_ms) / 1000 },
   }
 }

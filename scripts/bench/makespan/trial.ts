@@ -39,7 +39,7 @@ export async function trial(shop: Shop, { request = {}, isVaried = false, search
   const { runtime } = testRuntime([topologyOf(shop), workflowOf(shop)], { simulate, search })
   const usual = { run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
   const asked = { ...usual, workflow: shop.name, groups: groupsOf(shop), ...request } as SubmissionRequest
-  const { verdict, makespan_s, gantt, conflict } = await runtime.simulate(asked)
+  const { verdict, makespan_s, gantt, conflict } = await runtime.dryRuns.simulate(asked)
   const completes = verdict === 'completes'
   const happened = isVaried ? asVaried(shop) : shop
   const faults = completes ? faultsIn(withoutWindows(happened), gantt) : []

@@ -29,7 +29,7 @@ answerParent({}, async ({ groups }: { groups: number }): Promise<Done> => {
   const { cpu_us } = usage()
   const began = performance.now()
   const asked = { run_mode: 'PURE_SIM', groups: list, batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
-  const { verdict } = await runtime.simulate({ ...asked, workflow: workflow.name })
+  const { verdict } = await runtime.dryRuns.simulate({ ...asked, workflow: workflow.name })
   if (verdict !== 'completes') throw new Error(`tried out, ${workflow.name} ${verdict}`)
   const dry_seconds = (performance.now() - began) / 1000
   return {

@@ -42,6 +42,17 @@ test('a thread that waits is printed once with the reason, and the end is the la
   t.match(stdout, /^\S+Z {2}plate: waits for shaker-1 \(shaker-1 is held by lid\)\n.*plate: done\n\S+Z {2}work: the run is COMPLETED\n$/)
 })
 
+test('when the run ends is printed once, and again when that changes', async (t) => {
+  let asked = 0
+  const soon = Date.now() / 1000 + 3000
+  const { stdout } = await following(t, [['MOVING'], [], [], [], ['COMPLETED'], ['END']], [], {
+    [`/api/executions/${execution_id}/blockers`]: () => ({ blockers: [] }),
+    [`/api/executions/${execution_id}/why`]: () => ({ threads: [] }),
+    [`/api/executions/${execution_id}`]: () => ({ eta: [soon, soon + 5, soon + 3600][asked++] }),
+  })
+  t.match(stdout, /^the run ends about \S+, 50 min left\nthe run ends about \S.*, 110 min left\n/)
+})
+
 const decisions = [{ kind: 'decision', at: 0.5, text: 'Retried seal of plate', by: 'tablet', operator: 'Kim' }]
 
 function threadEvent(status: string) {

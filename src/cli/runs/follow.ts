@@ -1,8 +1,10 @@
 // Prints what happens in a run until the run ends or needs a person.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { etaWords } from '../../clients/ts/eta_words.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
 import type { Blocker, Reason } from '../../workflow/runs/explanation.ts'
+import type { ExecutionSummary } from '../../workflow/snapshot.ts'
 import { atShell, short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
@@ -24,8 +26,8 @@ const mostAttempts = 60
  * whose service restarts. Throws `unreachable` if the service stays away.
  */
 export async function follow(service: Service, execution_id: string, level: Level): Promise<number> {
-  const noted = new Set<string>()
   const log = level === 'json' ? undefined : new RunLog(service, execution_id, level)
+  const told: Told = { noted: new Set<string>(), log }
   let isHeld = false
   let looked = Date.now()
   let standing: CliError | undefined
@@ -45,7 +47,7 @@ export async function follow(service: Service, execution_id: string, level: Leve
     standing = undefined
     if (isHeld || events.length === 0 || Date.now() - looked > wait_s * 1000) {
       looked = Date.now()
-      ;({ isHeld, standing } = await overRestarts(() => look(service, execution_id, { noted, log }), execution_id, true))
+      ;({ isHeld, standing } = await overRestarts(() => look(service, execution_id, told), execution_id, true))
     }
     since = next_since
   }
@@ -71,11 +73,12 @@ async function overRestarts<Answer>(attempt: () => Promise<Answer>, execution_id
 const breaks: ReadonlySet<Blocker['kind']> = new Set(['safe_mode', 'error', 'stall', 'orphaned', 'paused'])
 
 /** `noted` are the blockers that were printed. */
-type Told = { noted: Set<string>; log: RunLog | undefined }
+type Told = { noted: Set<string>; log: RunLog | undefined; eta?: number }
 type Look = { isHeld: boolean; standing?: CliError | undefined }
 
 /** Prints each wait and each blocker of the run once. Returns whether a part of the run is held, and the error if all its threads wait. */
-async function look(service: Service, execution_id: string, { noted, log }: Told): Promise<Look> {
+async function look(service: Service, execution_id: string, told: Told): Promise<Look> {
+  const { noted, log } = told
   const path = `/api/executions/${execution_id}`
   const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
   const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
@@ -91,6 +94,7 @@ async function look(service: Service, execution_id: string, { noted, log }: Told
   }
   const others = blockers.filter(({ kind }) => kind !== 'waiting')
   const explained = new Set(others.map(({ thread_id }) => thread_id))
+  if (log) for (const line of await endsIn(service, path, told)) print(line)
   for (const line of log?.waitingIn(threads.filter(({ thread_id }) => !explained.has(thread_id))) ?? []) print(line)
   for (const blocker of others) {
     const words = `${worded(blocker)}; what to do: ${why}`
@@ -98,6 +102,22 @@ async function look(service: Service, execution_id: string, { noted, log }: Told
     noted.add(words)
   }
   return { isHeld: held.length > 0 }
+}
+
+/** The change of the end that is printed: so many seconds, and this share of what is left. */
+const least_s = 60
+const least_share = 0.05
+
+/** Returns a line about the end of the run if it was not printed yet, or has changed. */
+async function endsIn(service: Service, path: string, told: Told): Promise<string[]> {
+  const run = await ask<Pick<ExecutionSummary, 'eta'>>(service, 'GET', path).catch(() => undefined)
+  const eta = run?.eta
+  const now = Date.now() / 1000
+  if (typeof eta !== 'number' || eta <= now) return []
+  const changed_s = Math.abs(eta - (told.eta ?? 0))
+  if (changed_s < Math.max(least_s, (eta - now) * least_share)) return []
+  told.eta = eta
+  return [`the run ${etaWords({ eta }, now)}`]
 }
 
 function worded({ thread_name, message }: Blocker): string {

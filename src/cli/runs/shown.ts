@@ -1,5 +1,6 @@
 // Prints runs: the list, one run, and its timeline.
 
+import { clockTime, etaWords, timeLeft } from '../../clients/ts/eta_words.ts'
 import type { PlanRow } from '../../workflow/records/plan_story.ts'
 import type { GroupOutcome } from '../../workflow/records/records.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
@@ -40,7 +41,7 @@ const runsList = shows({
   },
   example: 'benchd runs list --since 2026-11-01 --barcode P001',
   path: ({ options: { limit = '20', ...options } }) => `/api/executions${queryOf({ ...searchOf(options), limit })}`,
-  text: ({ executions }: Page) => table(['ID', 'WORKFLOW', 'MODE', 'STATE', 'THREADS', 'STARTED', 'TOOK'], executions.map(row)),
+  text: ({ executions }: Page) => table(['ID', 'WORKFLOW', 'MODE', 'STATE', 'THREADS', 'STARTED', 'TOOK', 'ENDS'], executions.map(row)),
   also({ executions, next }, { options }) {
     const { status, ...others } = searchOf(options)
     const isSearch = Object.values(others).some((value) => value !== undefined)
@@ -52,14 +53,18 @@ const runsList = shows({
 
 const runsShow = command({
   name: 'runs show',
-  summary: 'Show a run with its threads, the place of their labware, the reason why they wait, and its plan',
+  summary: 'Show a run with its threads, the place of their labware, the reason why they wait, its plan, and when it ends',
   operands: ['ID'],
   options: serviceOptions,
   async run({ options, operands: [id = ''] }) {
     const service = serviceOf(options)
     const path = await shownPathOf(service, id)
     const snapshot = await ask<ExecutionSnapshot>(service, 'GET', path)
-    print(options.json ? JSON.stringify(snapshot) : described(snapshot, await planOf(service, path, snapshot)))
+    print(
+      options.json
+        ? JSON.stringify(snapshot)
+        : described(snapshot, { plan: await planOf(service, path, snapshot), foretold: await foretoldOf(service, path, snapshot) }),
+    )
   },
 })
 
@@ -74,6 +79,20 @@ async function planOf(service: Service, path: string, { run_mode, started_at, en
   const took_s = ((ended_at ?? started_at) - started_at) * time_scale
   const story = planStory(rows, { foretold_s: (await forecast)?.makespan_s, took_s, isOver: ended_at !== null })
   return time_scale === 1 ? story : `${story}; in simulated time`
+}
+
+/** Words when an open run ends, and of one that has ended what was foretold; empty where nothing is known of it. */
+async function foretoldOf(service: Service, path: string, snapshot: ExecutionSnapshot): Promise<string> {
+  const { run_mode, started_at, ended_at } = snapshot
+  if (run_mode === 'PURE_SIM') return ''
+  if (ended_at === null) return [etaWords(snapshot, Date.now() / 1000), ...assumedIn(snapshot)].filter(Boolean).join('\n  ')
+  const { rows } = await ask<{ rows: PlanRow[] }>(service, 'GET', `${path}/record?kind=forecast`).catch(() => ({ rows: [] }))
+  const { foretoldStory } = await import('../../workflow/records/foretold_story.ts')
+  return foretoldStory(rows, { started_at, ended_at })
+}
+
+function assumedIn({ forecast }: ExecutionSnapshot): string[] {
+  return forecast?.basis.assumed.map((sentence) => `assumed: ${sentence}`) ?? []
 }
 
 const runsTimeline = shows({
@@ -127,7 +146,14 @@ function searchOf({ since, until, status, workflow, mode, barcode, tag, project,
 
 function row({ execution_id, workflow_name, run_mode, thread_count, started_at, ended_at, ...its }: ExecutionSummary): string[] {
   const took = ended_at === null ? '' : `${(ended_at - started_at).toFixed(1)} s`
-  return [short(execution_id), workflow_name, modeText(run_mode), stateOf(its), String(thread_count), date(started_at), took]
+  const ends = ended_at === null ? endOf(its) : ''
+  return [short(execution_id), workflow_name, modeText(run_mode), stateOf(its), String(thread_count), date(started_at), took, ends]
+}
+
+/** Words the end of an open run for a table: `14:32, 12 min left`; empty where it cannot be foretold. */
+export function endOf({ eta }: Pick<ExecutionSummary, 'eta'>): string {
+  const now = Date.now() / 1000
+  return typeof eta === 'number' ? `${clockTime(eta, now)}, ${timeLeft(eta - now)} left` : ''
 }
 
 type Sample = { group_id?: string | null | undefined; barcode?: string | null | undefined }
@@ -159,13 +185,13 @@ function timelineRow({
   ]
 }
 
-function described(snapshot: ExecutionSnapshot, plan: string): string {
+function described(snapshot: ExecutionSnapshot, { plan, foretold }: { plan: string; foretold: string }): string {
   const { execution_id, workflow_name, workflow_version, run_mode, reason } = snapshot
   const version = workflow_version === undefined ? '' : `, version ${workflow_version}`
   const head = `${execution_id}  ${workflow_name}${version}  ${modeText(run_mode)}  ${stateOf(snapshot)}${reason ? `: ${reason}` : ''}`
   const stands = snapshot.threads.some(({ status }) => status === 'PAUSED')
   return [
-    [head, ...(plan ? [`plan: ${plan}`] : [])].join('\n'),
+    [head, ...(plan ? [`plan: ${plan}`] : []), ...(foretold ? [`forecast: ${foretold}`] : [])].join('\n'),
     threadTable(snapshot),
     ...(snapshot.groups.length > 0 ? [table(['GROUP', 'OUTCOME', 'THREADS'], snapshot.groups.map(groupRow))] : []),
     ...(snapshot.still_heating ? [['at its end:', ...stillHeating(snapshot.still_heating)].join('\n  ')] : []),

@@ -36,7 +36,7 @@ const stalled_ms = 60_000
 /** The approximate size of one write. */
 const piece_bytes = 64 * 1024
 /** Members that a reader counts on by itself, or that are computed anew each time: alone they are no change. */
-const moving = new Set(['seconds_left', 'uptime_s', 'since'])
+const moving = new Set(['seconds_left', 'uptime_s', 'since', 'progress'])
 
 /** The board of each bench, by its hub, so that each value is compared and serialized once for all connections. */
 export const boards = new WeakMap<object, LiveBoard>()

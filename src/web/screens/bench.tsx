@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { Cameras } from '../cameras.tsx'
 import { init } from '../command_here.tsx'
 import { DeviceCard } from '../device_card.tsx'
+import { MorePart } from '../more_part.tsx'
 import { uninitialized } from '../needs.ts'
 import { opened, useCapabilities } from '../operations.tsx'
 import { Act, devicesMayMove } from '../parts.tsx'
@@ -42,6 +43,7 @@ export function BenchScreen() {
   return (
     <>
       <InitializeAll />
+      <MorePart show={({ OpenRuns }) => <OpenRuns />} />
       <section class="cards" aria-label="Devices">
         {all.map((device) => (
           <DeviceCard key={device.device_id} device={device} />

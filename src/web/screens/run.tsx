@@ -8,6 +8,7 @@ import { planWords } from '../../clients/ts/plan_words.ts'
 import { Gantt } from '../gantt.tsx'
 import { type Bar, scaleEnd } from '../gantt_layout.ts'
 import { Act, Empty, useAnswer } from '../parts.tsx'
+import { RunEnd, RunProgress } from '../run_end.tsx'
 import { endOf, lateBy, lateWords, type PacedLane, planOf, RunLanes } from '../run_plan.ts'
 import { type RecordRow, useRecord } from '../run_record.tsx'
 import { needsPerson, runWord } from '../run_words.ts'
@@ -91,7 +92,7 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
       {run.still_heating && <p class="fault long">At its end:{stillHeating(run)}</p>}
       <PlanFigures forecast={forecast.value} />
       <Chart {...{ run, lanes, took_s, record: record.value }} onOpen={(thread, id) => (opened.value = { thread, id })} />
-      {isOpen && <Threads execution_id={execution_id} />}
+      {isOpen && <Threads {...{ execution_id, rows: all, began_at: started_at }} />}
       {!isOpen && (
         <>
           <p class="row">
@@ -175,21 +176,30 @@ function Head({ run, lanes, took_s }: HeadProps) {
         )}
         <Ending run={run} lanes={lanes} now_s={took_s} />
       </p>
+      {ended_at === null && <RunProgress run={run} />}
     </>
   )
 }
 
 /** The end of the run, the time left, and whether that is late. */
-function Ending({
-  run: { started_at, ended_at, paused, open_count, needs_person_count },
-  lanes,
-  now_s,
-}: {
-  run: ExecutionSummary
-  lanes: readonly PacedLane[]
-  now_s: number
-}) {
+function Ending({ run, lanes, now_s }: { run: ExecutionSummary; lanes: readonly PacedLane[]; now_s: number }) {
+  const { started_at, ended_at, paused, open_count, needs_person_count, eta, eta_reason } = run
   const planned_s = Math.max(...lanes.map(({ pace }) => pace.planned_s ?? 0), 0)
+  if (ended_at === null && typeof eta === 'number') {
+    const late_s = Math.max(eta, started_at + now_s) - started_at - planned_s
+    return (
+      <>
+        ; <RunEnd run={run} />
+        {planned_s > 0 && <LateWord late_s={late_s} planned_s={planned_s} />}
+      </>
+    )
+  }
+  if (ended_at === null && eta_reason && run.run_mode !== 'PURE_SIM' && !paused)
+    return (
+      <>
+        ; <RunEnd run={run} />
+      </>
+    )
   if (planned_s === 0) return null
   if (ended_at !== null) return <LateWord late_s={now_s - planned_s} planned_s={planned_s} />
   const end_s = Math.max(...lanes.map(({ pace }) => endOf(pace, now_s) ?? 0))

@@ -1,13 +1,17 @@
 // The open threads of a run: where each is, what it waits for, and its decisions.
 
 import { useComputed } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { ListBlockersResponse, Thread } from '../../clients/ts/benchd.ts'
+import type { ListBlockersResponse, Thread, TimelineRow } from '../../clients/ts/benchd.ts'
+import { timeLeft } from '../../clients/ts/eta_words.ts'
 import { waitsOfPlan } from '../../clients/ts/plan_words.ts'
 import { initializing } from '../needs.ts'
 import { Act, Decisions, useAnswer } from '../parts.tsx'
 import { ask, ends, ifState, now, state, ticks } from '../store.tsx'
+import { Time } from '../time.tsx'
 import { duration, onPage, sentence, threadWord } from '../words.ts'
+import { LaneSteps } from './run_steps.tsx'
 
 type Blockers = ListBlockersResponse['blockers']
 
@@ -15,7 +19,7 @@ type Blockers = ListBlockersResponse['blockers']
 const mostShown = 60
 
 /** The open threads. */
-export function Threads({ execution_id }: { execution_id: string }) {
+export function Threads({ execution_id, rows, began_at }: { execution_id: string; rows: readonly TimelineRow[]; began_at: number }) {
   // Other changes of the bench, such as readings, do not concern the threads.
   const all = useComputed(() => state.value.thread)
   const bench = useComputed(() => state.value.device)
@@ -31,6 +35,8 @@ export function Threads({ execution_id }: { execution_id: string }) {
   const blockers: Blockers = found.value?.blockers ?? []
   const general = blockers.filter(({ thread_id }) => thread_id === null)
   const shown = threads.slice(0, mostShown)
+  const next = useNext(execution_id, threads)
+  const rowsOf = useMemo(() => byThread(rows), [rows])
   return (
     <>
       {general.map((blocker) => (
@@ -46,6 +52,13 @@ export function Threads({ execution_id }: { execution_id: string }) {
           <Lane
             key={thread.thread_id}
             thread={thread}
+            steps={
+              <LaneSteps
+                {...{ thread_name: thread.thread_name, began_at }}
+                rows={rowsOf.get(thread.thread_id) ?? []}
+                next={next.get(thread.thread_id)}
+              />
+            }
             isLive={run?.run_mode === 'LIVE'}
             blockers={blockers.filter(({ thread_id }) => thread_id === thread.thread_id)}
           />
@@ -56,7 +69,26 @@ export function Threads({ execution_id }: { execution_id: string }) {
   )
 }
 
-function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; blockers: Blockers }) {
+/** Returns what comes next of each thread. It is asked for when the end of a thread is foretold otherwise, and when a thread goes on. */
+function useNext(execution_id: string, threads: readonly Thread[]): Map<string, Thread['next']> {
+  const signature = threads.map(({ thread_id, eta, status }) => `${thread_id}${eta}${status}`).join()
+  const found = useAnswer('getExecution', { path: { execution_id } }, [execution_id, signature])
+  return useMemo(() => new Map(found.value?.threads.map(({ thread_id, next }) => [thread_id, next])), [found.value])
+}
+
+function byThread(rows: readonly TimelineRow[]): Map<string, TimelineRow[]> {
+  const found = new Map<string, TimelineRow[]>()
+  for (const row of rows) {
+    const its = found.get(row.thread_id)
+    if (its) its.push(row)
+    else found.set(row.thread_id, [row])
+  }
+  return found
+}
+
+type LaneProps = { thread: Thread; isLive: boolean; blockers: Blockers; steps: ComponentChildren }
+
+function Lane({ thread, isLive, blockers, steps }: LaneProps) {
   const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason, group_id, barcode } = thread
   const sample = [barcode, group_id && `group ${group_id}`].filter(Boolean).join(', ')
   const path = { thread_id }
@@ -77,6 +109,7 @@ function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; b
           {where}
           {waiting && !isHeld && `; waits: ${onPage(waiting.what)}, for ${duration(now.value / 1000 - waiting.since)}`}
         </small>
+        <Ends thread={thread} />
         {planned.map((wait) => (
           <small key={wait} class="long">
             {sentence(wait)}
@@ -90,6 +123,7 @@ function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; b
             </small>
           ))}
       </p>
+      {steps}
       {status !== 'PAUSED' && (
         <Act label="Pause" name={`Pause ${thread_name}`} kind="quiet" onPress={() => ask('pauseThread', { path, body: {} })} />
       )}
@@ -109,6 +143,17 @@ function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; b
         onPress={() => ask('stopThread', { path, body: {} })}
       />
     </li>
+  )
+}
+
+/** When a thread ends; nothing where that cannot be foretold, which its state explains. */
+function Ends({ thread: { eta } }: { thread: Thread }) {
+  const now_s = now.value / 1000
+  if (typeof eta !== 'number' || eta <= now_s) return null
+  return (
+    <small>
+      ends about <Time at={eta} now={now_s} />, {timeLeft(eta - now_s)} left
+    </small>
   )
 }
 

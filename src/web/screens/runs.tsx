@@ -4,6 +4,7 @@ import { type Signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { BenchError, type ExecutionSummary, type ListExecutionsResponse, modeWords } from '../../clients/ts/benchd.ts'
 import { Choice, Empty, namesOf, Text, useAnswer } from '../parts.tsx'
+import { RunEnd, RunProgress } from '../run_end.tsx'
 import { runWord } from '../run_words.ts'
 import { bench, now, state } from '../store.tsx'
 import { Time } from '../time.tsx'
@@ -197,7 +198,15 @@ function RunRow({ run }: { run: ExecutionSummary }) {
       <td>
         <Time at={run.started_at} />
       </td>
-      <td>{duration((run.ended_at ?? now.value / 1000) - run.started_at)}</td>
+      <td>
+        {duration((run.ended_at ?? now.value / 1000) - run.started_at)}
+        {run.ended_at === null && (
+          <small class="run-end">
+            <RunEnd run={run} />
+            <RunProgress run={run} />
+          </small>
+        )}
+      </td>
     </tr>
   )
 }

@@ -39,8 +39,11 @@ type ValueOf<Variable> =
 export interface Doing<Labware extends string = string, Variables extends VariablesInput = VariablesInput> {
   readonly execution_id: string
   readonly thread_id: string
-  /** The run mode. Dry runs and PURE_SIM runs execute the code too, so code with effects outside of the bench must check it. */
-  readonly mode: RunMode
+  /**
+   * The run mode; `dry_run` in a dry run that somebody asks for. Dry runs, PURE_SIM and DEVICE_SIM execute the code too, so code with effects outside of the bench
+   * must check that it is `LIVE`. Plans and forecasts execute no code.
+   */
+  readonly mode: RunMode | 'dry_run'
   /** The labware at the device, by template. */
   readonly labware: Readonly<Record<Labware, { readonly labware_id: string; readonly name: string; readonly barcode: string | null }>>
   /** Aborted when the thread is interrupted. */

@@ -73,9 +73,32 @@ test('a LIVE run teaches how long its operations and hops take, and the next dry
   })
   const asked = { workflow: 'work', groups: [], batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
   const taken = async (run_mode: 'LIVE' | 'DEVICE_SIM') => {
-    const { gantt } = await runtime.simulate({ ...asked, groups: [], run_mode })
+    const { gantt } = await runtime.dryRuns.simulate({ ...asked, groups: [], run_mode })
     return gantt.map(({ from_s, to_s }) => to_s - from_s)
   }
   t.same(await taken('LIVE'), [15, 47, 15])
   t.same(await taken('DEVICE_SIM'), [12, 30, 12], 'what was seen in LIVE says nothing of the simulators')
+})
+
+test('the way that a step took most often, and how long bodies of actions take', async (t) => {
+  let news = 0
+  const durations = new Durations({}, () => news++)
+  t.equal(durations.usualWay('work plate sort'), undefined)
+  for (const way of ['else', 'then', 'then']) durations.took('work plate sort', way)
+  t.equal(durations.usualWay('work plate sort'), 'then')
+  const before = durations.toJSON()
+  t.notOk(durations.isNewsTo(before))
+  for (let i = 0; i < 150; i++) durations.took('work plate sort', 'else')
+  t.equal(durations.usualWay('work plate sort'), 'else')
+  t.ok(durations.isNewsTo(before), 'another way is usual now')
+  for (let i = 0; i < 30; i++) durations.took('work plate many', `way ${i}`)
+  t.equal(Object.keys(durations.toJSON().ways['work plate many']!).length, 10, 'the ways of a step are bounded')
+  for (let i = 0; i < 2000; i++) durations.took(`work plate ${i}`, 'then')
+  t.equal(Object.keys(durations.toJSON().ways).length, 1000)
+  for (const seconds of [10, 900, 12]) durations.performedBody('work methods.all[0]', seconds)
+  t.equal(durations.body('work methods.all[0]'), 12)
+  const again = new Durations(JSON.parse(JSON.stringify(durations)) as LearnedDurations)
+  t.equal(again.body('work methods.all[0]'), 12)
+  t.equal(again.usualWay('work plate 1999'), 'then')
+  t.ok(news > 2000)
 })

@@ -1,5 +1,5 @@
 // The durations that a bench has learned: operations (without the requested `duration`), hops of transporters,
-// initializations, and heating.
+// initializations, heating, and the bodies of actions; and which way steps with conditions went.
 
 import * as v from 'valibot'
 import { askedSeconds } from '../../devices/asked_time.ts'
@@ -17,6 +17,10 @@ export const LearnedDurations = v.strictObject({
   heating: v.optional(v.record(v.string(), v.array(Sample)), {}),
   /** Keyed by device: each opening for an arm, also if the device was open already. */
   openings: v.optional(v.record(v.string(), v.array(Sample)), {}),
+  /** Keyed by workflow and path: actions whose code, or whose person, takes the time. */
+  bodies: v.optional(v.record(v.string(), v.array(Sample)), {}),
+  /** Keyed by workflow, thread and step: how often each way was taken. */
+  ways: v.optional(v.record(v.string(), v.record(v.string(), Sample)), {}),
 })
 export type LearnedDurations = v.InferOutput<typeof LearnedDurations>
 
@@ -25,7 +29,10 @@ const samplesKept = 9
 /** People vary more than machines. */
 const pairSamplesKept = 50
 const mostKept = 1000
-const kinds = ['operations', 'hops', 'initializations', 'heating', 'openings'] as const
+const kinds = ['operations', 'hops', 'initializations', 'heating', 'openings', 'bodies'] as const
+/** The most ways of one step that are counted, and the most times: then all counts are halved, so that a step may change its habits. */
+const mostWays = 10
+const mostTimes = 100
 
 export class Durations {
   readonly #operations: Map<string, readonly number[]>
@@ -33,22 +40,27 @@ export class Durations {
   readonly #initializations: Map<string, readonly number[]>
   readonly #heating: Map<string, readonly number[]>
   readonly #openings: Map<string, readonly number[]>
+  readonly #bodies: Map<string, readonly number[]>
+  readonly #ways: Map<string, Readonly<Record<string, number>>>
   readonly #onLearned: () => void
 
   /** Calls `onLearned` after each sample. */
   constructor(learned: Partial<LearnedDurations> = {}, onLearned = () => {}) {
-    const { operations = {}, hops = {}, initializations = {}, heating = {}, openings = {} } = learned
+    const { operations = {}, hops = {}, initializations = {}, heating = {}, openings = {}, bodies = {}, ways = {} } = learned
     this.#onLearned = onLearned
     this.#operations = new Map(Object.entries(operations))
     this.#hops = new Map(Object.entries(hops))
     this.#initializations = new Map(Object.entries(initializations))
     this.#heating = new Map(Object.entries(heating))
     this.#openings = new Map(Object.entries(openings))
+    this.#bodies = new Map(Object.entries(bodies))
+    this.#ways = new Map(Object.entries(ways))
   }
 
   /** Whether a forecast is new since `earlier`, or has changed by more than a fifth. */
   isNewsTo(earlier: LearnedDurations): boolean {
     const now = this.toJSON()
+    if (Object.entries(now.ways).some(([key, counts]) => mostFrequent(counts) !== mostFrequent(earlier.ways[key]))) return true
     return kinds.some((kind) => {
       const forecast = kind === 'openings' ? mean : median
       return Object.entries(now[kind]).some(([key, samples]) => {
@@ -88,6 +100,32 @@ export class Durations {
     return mean(this.#openings.get(device))
   }
 
+  /** Seconds of the body of an action, by its `bodyKey`. */
+  body(key: string): number | undefined {
+    return median(this.#bodies.get(key))
+  }
+
+  /** Returns the way that a step took most often, by its `stepKey`; undefined if it was never taken. */
+  usualWay(key: string): string | undefined {
+    return mostFrequent(this.#ways.get(key))
+  }
+
+  performedBody(key: string, seconds: number): void {
+    this.#note(this.#bodies, key, seconds)
+  }
+
+  /** Counts a way that a step takes: a side, a case, or of a repeat the number of its rounds. */
+  took(key: string, way: string): void {
+    const before = this.#ways.get(key) ?? {}
+    if (!Object.hasOwn(before, way) && Object.keys(before).length >= mostWays) return
+    const counts = { ...before, [way]: (before[way] ?? 0) + 1 }
+    const isFull = counts[way]! > mostTimes
+    this.#ways.delete(key)
+    this.#ways.set(key, isFull ? Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, Math.floor(count / 2)])) : counts)
+    forgetOldest(this.#ways)
+    this.#onLearned()
+  }
+
   initialized(device: string, seconds: number): void {
     this.#note(this.#initializations, device, seconds)
   }
@@ -119,7 +157,7 @@ export class Durations {
     const samples = [...(seen.get(key) ?? []), Math.max(0, Math.round(seconds * 1000) / 1000)].slice(-kept)
     seen.delete(key)
     seen.set(key, samples)
-    if (seen.size > mostKept) seen.delete(seen.keys().next().value!)
+    forgetOldest(seen)
     this.#onLearned()
   }
 
@@ -130,8 +168,27 @@ export class Durations {
       initializations: plain(this.#initializations),
       heating: plain(this.#heating),
       openings: plain(this.#openings),
+      bodies: plain(this.#bodies),
+      ways: Object.fromEntries(this.#ways),
     }
   }
+}
+
+/** The key of the body of an action. */
+export const bodyKey = (workflow: string, { path }: { path: string }): string => `${workflow} ${path}`
+
+/** The key of a step with conditions. */
+export const stepKey = (workflow: string, thread: string, { name }: { name: string }): string => `${workflow} ${thread} ${name}`
+
+function forgetOldest(seen: Map<string, unknown>): void {
+  if (seen.size > mostKept) seen.delete(seen.keys().next().value!)
+}
+
+function mostFrequent(counts: Readonly<Record<string, number>> | undefined): string | undefined {
+  return Object.entries(counts ?? {}).reduce<[string | undefined, number]>(
+    (best, [name, count]) => (count > best[1] ? [name, count] : best),
+    [undefined, 0],
+  )[0]
 }
 
 function mean(samples: readonly number[] | undefined): number | undefined {

@@ -23,6 +23,7 @@ export const rowKinds = [
   'condition',
   'wait',
   'plan',
+  'forecast',
   'note',
   'file',
   'ended',
@@ -44,7 +45,7 @@ export const RecordRow = v.pipe(
       '`window_missed`: labware whose next action began too late, or never. `condition`: the way that a thread took at an `if`, a `branch` or a round of a `repeat` (`of`), in words (`text`), with the `values` and the `side`. ' +
       '`wait`: a `delay` or an `until_temperature` (`of`), with its `began`, `ended` and `outcome` (reached, timeout, skipped, failed, ended). ' +
       '`plan`: a plan that the bench follows from then on, with the `reason` for which it was made (came: labware came; off_time: labware was early or late; held: labware was held or went on; ' +
-      'deadlock: labware waited for each other; priority: a run got another priority), its `makespan_s` and the bound on it, `bound_s`, both from then on, and the `states` that the search looked at. `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
+      'deadlock: labware waited for each other; priority: a run got another priority), its `makespan_s` and the bound on it, `bound_s`, both from then on, and the `states` that the search looked at. `forecast`: when the run was expected to end (`eta`, Unix time; null with a `reason`), with `left_s` and `progress`, at its start and after each change of more than a twentieth; the first has the `basis`. `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
       'A row with `by` has `operator` too where the request named a person: nobody has checked that name. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),

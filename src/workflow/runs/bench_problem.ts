@@ -16,7 +16,7 @@ import type { PlanWishes } from './plan_wishes.ts'
 export type PlannedBench = {
   readonly scheduler: Scheduler
   readonly hops: Hops
-  readonly equipment: Pick<Equipment, 'person' | 'timeScale'>
+  readonly equipment: Pick<Equipment, 'person' | 'timeScale' | 'faults' | 'isInitialized' | 'conditionWhenNew' | 'readings'>
   /** Returns the time in ms. */
   now(): number
 }
@@ -87,12 +87,12 @@ function jobOf(thread: LabwareThread, way: WayAhead, { bench, places, run }: Con
 }
 
 /** Keeps one option for each place: all slots of a storage are one. */
-function once(options: Stop['options']): Stop['options'] {
+export function once(options: Stop['options']): Stop['options'] {
   return options.filter(({ place }, i) => options.findIndex((other) => other.place === place) === i)
 }
 
 /** Returns the seconds for which labware is scanned when it has come to a position, by the clock. */
-function scannedSeconds(bench: PlannedBench, topology: Topology, position: string | undefined): number {
+export function scannedSeconds(bench: PlannedBench, topology: Topology, position: string | undefined): number {
   const scanner = position === undefined ? undefined : scannerAt(topology, position)
   return scanner === undefined ? 0 : bench.hops.scan(scanner) / scaleOf(bench, scanner)
 }
@@ -103,15 +103,15 @@ function sparing(within_s: number, hop_s: number): number {
 }
 
 /** The device or position where a labware is or will be next, and the seconds until it can leave. */
-type Present = { place: string; ready_s: number; isOff: boolean }
+export type Present = { place: string; ready_s: number; isOff: boolean }
 
 /** Whether nothing can be foretold about a thread: it waits for a person, or for a custom event. */
-function isHeld({ thread_id, status, state }: LabwareThread, { scheduler }: PlannedBench): boolean {
+export function isHeld({ thread_id, status, state }: LabwareThread, { scheduler }: PlannedBench): boolean {
   const isOpenEnded = status.current === 'AWAITING_MANUAL_PLACE' || (status.current === 'AWAITING_EVENT' && state.delay === null)
   return isOpenEnded || scheduler.present.isHeld(thread_id)
 }
 
-function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
+export function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
   const { scheduler } = bench
   const { thread_id, labware, action, state } = thread
   const position = scheduler.whereIs(labware.labware_id)
@@ -132,19 +132,19 @@ function presentOf(thread: LabwareThread, bench: PlannedBench): Present {
 }
 
 /** Returns the seconds of the way to a device or position, by the clock. */
-function secondsOfWay(bench: PlannedBench, from: string, place: string): number {
+export function secondsOfWay(bench: PlannedBench, from: string, place: string): number {
   const { graph } = bench.scheduler
   const route = graph.route(from, graph.positionsOf(place)[0]?.name ?? place)
   return route ? route.reduce((sum, hop) => sum + bench.hops.way([hop]) / scaleOf(bench, hop.transporter), 0) : Number.POSITIVE_INFINITY
 }
 
 /** Returns the seconds that pass at a place in one of the clock, which are those of its device. */
-function scaleAt(bench: PlannedBench, place: string): number {
+export function scaleAt(bench: PlannedBench, place: string): number {
   return bench.scheduler.graph.positionsOf(place).length > 0 ? scaleOf(bench, place) : 1
 }
 
 /** Returns the seconds of a device that pass in one of the clock: more than 1 where it is simulated faster. */
-function scaleOf({ equipment }: PlannedBench, device_id: string): number {
+export function scaleOf({ equipment }: PlannedBench, device_id: string): number {
   return equipment.timeScale?.(device_id) ?? 1
 }
 
@@ -168,7 +168,7 @@ function obstacle(at: number): Job {
 }
 
 /** The places of a problem, and the ways between them. */
-class Places {
+export class Places {
   readonly all: Place[] = []
   readonly #bench: PlannedBench
   readonly #numbers = new Map<string, number>()

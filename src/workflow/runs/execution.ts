@@ -256,6 +256,7 @@ export class Execution implements RunPorts {
   pause(reason: 'manual' | 'system'): void {
     if (this.isOver || this.paused) return
     this.paused = { at: this.now(), reason }
+    this.environment.forecaster?.changed()
     for (const thread of this.#live) thread.control.pause(reason)
   }
 
@@ -267,6 +268,7 @@ export class Execution implements RunPorts {
     for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.mustBeResumable()
     if (this.backlogs.orphaned().length === 0) this.stall.mustBeCleared()
     this.paused = null
+    this.environment.forecaster?.changed()
     this.stall.forget()
     this.backlogs.acceptPartial()
     for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.resume()

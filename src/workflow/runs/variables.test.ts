@@ -49,7 +49,7 @@ test('each plate is treated with the values of its group, also in code and in a 
     ['c', 300],
   ])
   t.same(said.sort(), ['plate a', 'plate-2 all', 'plate-3 all'])
-  const { gantt } = await runtime.simulate({ ...asked, run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', operator_id: null })
+  const { gantt } = await runtime.dryRuns.simulate({ ...asked, run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', operator_id: null })
   t.same(
     gantt.flatMap(({ device, from_s, to_s, name }) => (device === 'mixer' && name !== 'hear' ? [Math.round(to_s - from_s)] : [])).sort(),
     [100, 200, 300],

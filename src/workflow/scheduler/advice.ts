@@ -126,6 +126,11 @@ export class Advice {
     return first
   }
 
+  /** Returns for each place the threads that are to come, the next one first. */
+  order(): [place: string, thread_ids: string[]][] {
+    return [...this.#order].map(([place, visits]) => [place, visits.flatMap(({ isBuffer, thread_id }) => (isBuffer ? [] : thread_id))])
+  }
+
   /** Notes that a thread is given a resource. Visits of the thread before that one are left out. */
   given(ticket: Ticket, resource: Resource): void {
     const { thread_id } = ticket.claimant

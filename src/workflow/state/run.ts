@@ -241,6 +241,7 @@ export const RecordState = v.object({
   moves: v.number(),
   values: v.number(),
   long_bytes: v.number(),
+  forecasts: v.optional(v.number()),
 })
 export type RecordState = v.InferOutput<typeof RecordState>
 

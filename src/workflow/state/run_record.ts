@@ -40,7 +40,7 @@ export class RunRecord {
   /** The versions of the workflow and the topology that the run ran. */
   versions: KnownVersions = {}
   #file: RunRecordFile | undefined
-  #counts = { ...none }
+  #counts: RecordState = { ...none }
   /** The kinds of rows that are being left out; of values also `long` and `short`, if the run has too many. */
   readonly #leftOut = new Set<string>()
 
@@ -71,6 +71,11 @@ export class RunRecord {
     return this.#state.isWritten ? { path, length } : { path }
   }
 
+  /** The number of forecasts in the record. */
+  get forecasts(): number {
+    return this.#counts.forecasts ?? 0
+  }
+
   /** Whether rows wait for the next transaction. */
   get hasWaiting(): boolean {
     return this.#file !== undefined && this.#file.written < this.#file.length
@@ -96,6 +101,7 @@ export class RunRecord {
     this.#state.mark('record')
     if (row.kind === 'action') this.#counts.actions++
     if (row.kind === 'move') this.#counts.moves++
+    if (row.kind === 'forecast') this.#counts.forecasts = this.forecasts + 1
     file.add(row)
     this.#state.writeSoon()
   }

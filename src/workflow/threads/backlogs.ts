@@ -71,7 +71,7 @@ export class Backlogs {
 
   /** Returns the backlog of the labware that a thread carries. */
   #of({ labware, origin }: Receiver): Backlog {
-    return this.#backlog(this.#scope(labware.template, origin))
+    return this.#backlog(this.scope(labware.template, origin))
   }
 
   #receiver({ state: { receiver_id } }: Backlog): Receiver | undefined {
@@ -93,7 +93,7 @@ export class Backlogs {
   deliver(method: MethodRun, labware: readonly string[], { isRetry = false }: { isRetry?: boolean } = {}): boolean {
     const backlogs = labware
       .filter((template) => !method.state.wanted.includes(template))
-      .map((template) => this.#backlog(this.#scope(template, method.owner.origin)))
+      .map((template) => this.#backlog(this.scope(template, method.owner.origin)))
     for (const backlog of backlogs) {
       if (backlog.state.is_orphaned) return this.#awaitDecision(backlog)
       if (!this.#isFull(backlog)) continue
@@ -123,7 +123,7 @@ export class Backlogs {
     const { method_id, wanted } = method.state
     const others = (ids: readonly string[]) => ids.filter((id) => id !== method_id)
     for (const template of wanted) {
-      const backlog = this.#backlog(this.#scope(template, method.owner.origin))
+      const backlog = this.#backlog(this.scope(template, method.owner.origin))
       const { queue, pending, contributions } = backlog.state
       const isCounted = queue.includes(method_id) || this.#receiver(backlog)?.state.joining_id === method_id
       backlog.set({ queue: others(queue), pending: others(pending), contributions: contributions - Number(isCounted) })
@@ -179,7 +179,7 @@ export class Backlogs {
   /** Returns the threads that bring this labware to the method, if they have been sent for. */
   bearers(method: MethodRun, labware: readonly string[]): string[] {
     return labware.flatMap((template) => {
-      const thread = method.carrierOf(template) ?? this.#receiver(this.#backlog(this.#scope(template, method.owner.origin)))
+      const thread = method.carrierOf(template) ?? this.#receiver(this.#backlog(this.scope(template, method.owner.origin)))
       return thread ? [thread.thread_id] : []
     })
   }
@@ -187,7 +187,7 @@ export class Backlogs {
   /** Returns the existing threads that would be sent for if the method needed this labware now. */
   likely(method: MethodRun, labware: readonly string[]): Receiver[] {
     return labware.flatMap((template) => {
-      const backlog = this.#backlogs.get(scopeKey(this.#scope(template, method.owner.origin)))
+      const backlog = this.#backlogs.get(scopeKey(this.scope(template, method.owner.origin)))
       const receiver = backlog && this.#receiver(backlog)
       if (!receiver || backlog.state.is_orphaned || method.state.wanted.includes(template) || receiver.joining === method) return []
       return this.#canTakeOn(receiver, method) && !this.#isFull(backlog) ? receiver : []
@@ -316,7 +316,8 @@ export class Backlogs {
     return isGroup && (submission_id === null || submission_id === origin.submission_id)
   }
 
-  #scope(labware: string, { group_id, submission_id }: { group_id: string | null; submission_id: string }): Scope {
+  /** Returns the scope in which labware of a template is shared. */
+  scope(labware: string, { group_id, submission_id }: { group_id: string | null; submission_id: string }): Scope {
     const { group_sharing, submission_batching } = this.#execution.workflow.document.labware[labware]!
     return {
       labware,

@@ -3,7 +3,7 @@
 import { LabError } from '../../errors.ts'
 import { freezeMember } from '../../events/event.ts'
 import { inSeconds } from '../../kit/seconds.ts'
-import { Entry, type RunState } from '../state/entry.ts'
+import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import type { ChannelState } from '../state/run.ts'
 import type { ThreadOrigin, WaitFor } from './carrier.ts'
 
@@ -77,6 +77,12 @@ export class Channels {
   /** How often a custom event was published, to any group. */
   count(name: string): number {
     return this.#channels.get(name)?.count ?? 0
+  }
+
+  /** Returns the latest publication that the scope hears; undefined without one. */
+  latest(name: string, scope: Scope): Fixed<ChannelState> | undefined {
+    const channel = this.#channels.get(name)
+    return channel && latestOf(channel, this.#isOfGroups ? scope : null)?.state
   }
 
   /**

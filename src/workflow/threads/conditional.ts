@@ -7,6 +7,7 @@ import type { Save } from '../plans/action_schema.ts'
 import { type Condition, holds, wordsOf } from '../plans/conditions.ts'
 import type { StepList, StepPlan } from '../plans/plan.ts'
 import { Scalar } from '../state/saved_value.ts'
+import { roundsAhead, sideAhead } from './branches_ahead.ts'
 import { scopeOf } from './channels.ts'
 import { idle } from './move/route.ts'
 import { timer } from './run_environment.ts'
@@ -29,6 +30,7 @@ export function isTrue(thread: LabwareThread, condition: Condition): boolean {
 /** Returns the steps on the side that an `if` takes. */
 export function sideOf(thread: LabwareThread, step: Step<'if'>): StepList {
   const { condition } = step
+  if (thread.environment.trial === 'forecast') return sideAhead(thread, step).list
   const isSo = isTrue(thread, condition)
   const text = `${wordsOf(condition)}: ${isSo ? 'yes' : 'no'}`
   addConditionRow(thread, step, { of: 'if', side: isSo ? 'then' : 'else', text, condition })
@@ -48,7 +50,10 @@ export function tookCase(
 
 /** Returns the steps of another round; undefined after the last one. Counts the rounds in the state of the thread. */
 export function nextRound(thread: LabwareThread, step: Step<'repeat'>): StepList | undefined {
-  const { path, body, rounds, until } = step
+  const { path, body, until: asked } = step
+  const isForecast = thread.environment.trial === 'forecast'
+  const rounds = isForecast ? roundsAhead(thread, step).rounds : step.rounds
+  const until = isForecast ? undefined : asked
   const done = thread.state.rounds.find((one) => one.path === path)?.count ?? 0
   const others = thread.state.rounds.filter((one) => one.path !== path)
   const condition = done > 0 && done < rounds ? until : undefined

@@ -8,6 +8,7 @@ import { once } from '../scheduler/signal.ts'
 import { join } from './action/joined_action.ts'
 import { act } from './action/owned_action.ts'
 import { closeWindow } from './action/windows.ts'
+import { caseAhead, countsAsEmitted } from './branches_ahead.ts'
 import { scopeOf } from './channels.ts'
 import { nextRound, pass, reachTemperature, sideOf, tookCase } from './conditional.ts'
 import type { Frame } from './frame.ts'
@@ -205,9 +206,12 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       await park(thread, step)
       return undefined
     case 'wait_for':
+      if (countsAsEmitted(thread, step.event)) return undefined
       await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step, thread.seen(step.event)))
       return undefined
     case 'branch': {
+      const assumed = countsAsEmitted(thread, step.event) ? caseAhead(thread, step).list : undefined
+      if (assumed) return assumed
       const { value } = await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step, 0))
       const chosen = (value !== null && step.cases.get(value)) || step.otherwise
       if (!chosen) throw noCaseFor(value, step)

@@ -1,11 +1,11 @@
 // The stops that a thread has left, with their durations, as far as they can be foretold: the input of a plan. No code of the workflow is executed.
 
-import { holds } from '../plans/conditions.ts'
 import { type ActionPlan, type StepList, type StepPlan, takes } from '../plans/plan.ts'
 import { movesOf } from '../plans/timing.ts'
 import { windowAfter } from './action/claims.ts'
 import { expectedSeconds } from './action/seconds.ts'
-import { scopeOf } from './channels.ts'
+import { caseAhead, roundsAhead, sideAhead } from './branches_ahead.ts'
+import { goThrough, type Walker } from './steps_ahead.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** A stop at one of these devices or positions. `seconds` has one entry for each. */
@@ -17,28 +17,14 @@ export type WayAhead = { first_s: number; stops: StopAhead[] }
 /** Returns the way ahead of a thread after its present action; undefined if it depends on other threads, or does not end. */
 export function wayAhead(thread: LabwareThread): WayAhead | undefined {
   const walk = new Walk(thread)
-  const { action, method, frames } = thread
-  if (action && action.device !== null) walk.before = action.plan
-  else if (action) walk.act(action.plan)
-  for (const plan of method?.actions.slice(method.next + (action ? 1 : 0)) ?? []) walk.act(plan)
-  for (let depth = frames.length - 1; depth >= 0; depth--) {
-    const { steps, next, isLoop } = frames[depth]!
-    if (isLoop) return undefined
-    // The innermost step is the one that the thread is in, of which the rest of its method is already counted.
-    const isCounted = depth < frames.length - 1 || method !== null || action !== null
-    if (!isCounted && thread.state.delay) walk.pass(Math.max(0, thread.delayEnds_ms - thread.environment.clock.now()) / 1000)
-    else if (!isCounted && steps[next]) walk.take(steps[next])
-    const around = depth < frames.length - 1 ? steps[next] : undefined
-    if (around?.kind === 'repeat') walk.roundsLeft(around)
-    for (const step of steps.slice(next + 1)) walk.take(step)
-  }
+  goThrough(thread, walk)
   return walk.isKnown ? walk : undefined
 }
 
 /** The most steps of one labware in a plan, with those of all rounds. */
 const mostSteps = 2000
 
-class Walk implements WayAhead {
+class Walk implements WayAhead, Walker {
   first_s = 0
   readonly stops: StopAhead[] = []
   isKnown = true
@@ -69,13 +55,13 @@ class Walk implements WayAhead {
         this.pass(step.seconds)
         break
       case 'repeat':
-        for (let round = 0; round < step.rounds && this.isKnown; round++) this.#all(step.body)
+        this.#rounds(step, 0)
         break
       case 'if':
-        this.#all(this.#side(step))
+        this.#all(sideAhead(this.#thread, step).list)
         break
       case 'branch':
-        this.#all(step.otherwise ?? [...step.cases.values()][0])
+        this.#all(caseAhead(this.#thread, step).list)
         break
       case 'wait_for':
       case 'until_temperature':
@@ -94,7 +80,8 @@ class Walk implements WayAhead {
     if (plan.labware.some((template) => !takes({ ...plan, labware: [template] } as ActionPlan, labware.template, labware.template)))
       this.isKnown = false
     const last = this.stops.at(-1)
-    if (devices.length === 0) this.pass(plan.kind === 'remove_lid' || plan.kind === 'put_lid' ? this.#lidSeconds() : (plan.seconds ?? 0))
+    if (devices.length === 0)
+      this.pass(plan.kind === 'remove_lid' || plan.kind === 'put_lid' ? this.#lidSeconds() : expectedSeconds(this.#thread, plan, null))
     else if (last && last.devices.join() === devices.join()) for (const [i, more] of seconds.entries()) last.seconds[i]! += more
     else this.stops.push({ devices, seconds, within_s: (this.before && windowAfter(this.before, labware.template)) ?? null })
     this.before = plan
@@ -107,10 +94,22 @@ class Walk implements WayAhead {
     else this.first_s += seconds
   }
 
-  /** Takes the rounds of a repeat that have not begun. */
-  roundsLeft({ path, rounds, body }: Extract<StepPlan, { kind: 'repeat' }>): void {
-    const begun = this.#thread.state.rounds.find((one) => one.path === path)?.count ?? rounds
-    for (let round = begun; round < rounds && this.isKnown; round++) this.#all(body)
+  begun(plan: ActionPlan): void {
+    this.before = plan
+  }
+
+  /** A loop over work that comes does not end before it. */
+  again(): void {
+    this.isKnown = false
+  }
+
+  roundsLeft(step: Extract<StepPlan, { kind: 'repeat' }>, begun: number): void {
+    this.#rounds(step, begun)
+  }
+
+  #rounds(step: Extract<StepPlan, { kind: 'repeat' }>, begun: number): void {
+    const rounds = roundsAhead(this.#thread, step).rounds
+    for (let round = begun; round < rounds && this.isKnown; round++) this.#all(step.body)
   }
 
   /** The usual time of a transporter, because nobody knows yet which one moves the lid. */
@@ -122,18 +121,5 @@ class Walk implements WayAhead {
 
   #all(list: StepList | undefined): void {
     for (const step of list?.steps ?? []) this.take(step)
-  }
-
-  /** Returns the side of a condition that is taken with the values that were saved, else with the declared examples. */
-  #side({ condition, then, otherwise }: Extract<StepPlan, { kind: 'if' }>): StepList {
-    const { execution, origin } = this.#thread
-    const examples = execution.workflow.document.values ?? {}
-    const exampleOf = (name: string) => examples[name]!.example
-    try {
-      return holds(condition, (name) => execution.values.find(name, scopeOf(origin)) ?? exampleOf(name)) ? then : otherwise
-    } catch {
-      // A saved value cannot be compared: the run will hold the thread there.
-      return holds(condition, exampleOf) ? then : otherwise
-    }
   }
 }

@@ -6,6 +6,7 @@ import type { MethodDoing } from '../plans/author.ts'
 import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './action/body_context.ts'
 import { scopeOf } from './channels.ts'
 import type { MethodRun } from './method.ts'
+import { modeForCode } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** Emits the events of the method. An error in its code holds the thread until somebody decides; RETRY runs the code again. */
@@ -16,6 +17,7 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
     for (const emission of emissions) publish(owner, emission)
     return
   }
+  if (owner.environment.trial === 'forecast') return
   await owner.insist('THREAD_STEP', async () => {
     // Virtual time stands still while the code runs.
     const release = owner.environment.steps.hold()
@@ -38,7 +40,7 @@ function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {
   return {
     execution_id: execution.execution_id,
     thread_id,
-    mode: environment.mode,
+    mode: modeForCode(environment),
     method_id: method.method_id,
     signal,
     variable: variablesOf(owner),

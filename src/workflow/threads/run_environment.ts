@@ -11,10 +11,29 @@ import type { SharedSpace } from '../scheduler/shared_space.ts'
 import type { LabwareOnDeck } from '../state/labware.ts'
 import type { RunMode } from '../state/modes.ts'
 
+/** A step of a thread that is to come. `at` is null for a wait. Unix time, s; null where the thread does not go on by itself. */
+export type StepForetold = { name: string; at: string | null; from: number | null; to: number | null }
+
+/** `eta`: Unix time, s; null with a reason where the end cannot be foretold. `left_s`: what is left, also as if it went on now. `progress`: from 0 to 1. */
+type Forecast = { made_at: number; eta: number | null; left_s: number; progress: number; reason: string | null }
+export type ThreadForecast = Forecast & { next: StepForetold[] }
+export type RunForecast = Forecast & {
+  basis: { by: 'sum' | 'plan' | 'dispatch'; learned: number; declared: number; usual: number; assumed: string[] }
+}
+
+export type Trial = 'dry_run' | 'forecast'
+
+/** Returns the mode that the code of a workflow sees. */
+export function modeForCode({ mode, trial }: Pick<RunEnvironment, 'mode' | 'trial'>): RunMode | 'dry_run' {
+  return trial === undefined ? mode : 'dry_run'
+}
+
 type PlannedThread = { readonly thread_id: string }
 
 export type RunEnvironment = {
   readonly mode: RunMode
+  /** Whether it is a trial on simulated time: a dry run that a person asks for, or a forecast, which executes no code of the workflow. */
+  readonly trial?: Trial | undefined
   readonly clock: Clock
   readonly steps: StepQueue
   readonly scheduler: Scheduler
@@ -35,6 +54,12 @@ export type RunEnvironment = {
     readonly isDue: boolean
     /** The first plan since the bench was empty. */
     readonly first?: MadePlan | undefined
+  }
+  /** Foretells when runs and threads end; absent where time is simulated. */
+  readonly forecaster?: {
+    changed(): void
+    run(execution_id: string): RunForecast | undefined
+    thread(thread_id: string): ThreadForecast | undefined
   }
   /** For each transporter whose last pick failed: a setter for whether the labware of that pick may be in the gripper. */
   readonly failedPicks: Map<string, (mayBeIn: boolean) => void>

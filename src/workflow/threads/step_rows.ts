@@ -2,6 +2,7 @@
 // change of the thread, so that the row is in its transaction.
 
 import { type Condition, valuesIn } from '../plans/conditions.ts'
+import { stepKey } from '../plans/durations.ts'
 import { scopeOf } from './channels.ts'
 import { labwareIn } from './record_rows.ts'
 import { Interrupt } from './recovery.ts'
@@ -21,7 +22,11 @@ type Taken = {
 }
 
 export function addConditionRow(thread: LabwareThread, { name }: Named, { condition, ...taken }: Taken): void {
-  const { execution } = thread
+  const { execution, environment } = thread
+  const { of, side, round = 0 } = taken
+  const way = of !== 'repeat' ? side : side === 'end' ? String(round) : undefined
+  if (environment.mode !== 'PURE_SIM' && way !== undefined)
+    environment.durations?.took(stepKey(execution.workflow.name, thread.plan.name, { name }), way)
   if (!execution.record.isKept) return
   const values = condition && Object.fromEntries(valuesIn(condition).flatMap((value) => savedIn(thread, value)))
   execution.record.add({ kind: 'condition', at: execution.now(), step: name, ...whose(thread), ...taken, ...(values && { values }) })

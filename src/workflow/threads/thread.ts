@@ -225,6 +225,7 @@ export class LabwareThread extends Entry<'thread'> {
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
     execution.events.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
     this.set({ since: execution.now() })
+    execution.environment.forecaster?.changed()
   }
 
   /** Runs `work` until it succeeds. An error holds the thread until somebody decides; then `work` is run again. */

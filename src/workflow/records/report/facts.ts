@@ -72,6 +72,8 @@ export class ReportFacts {
   readonly notes: Row[] = []
   /** The plans that the bench followed. */
   readonly plans: Row[] = []
+  /** The ends of the run that were foretold. */
+  readonly forecasts: Row[] = []
   /** Keyed by device and name. */
   readonly series = new Map<string, Series>()
   /** The samples of all series. */
@@ -112,6 +114,7 @@ export class ReportFacts {
     window_missed: (row) => this.#deviates(row, 'Window missed', windowWords(row)),
     wait: (row) => this.#waited(row),
     plan: ({ reason, makespan_s, bound_s }) => this.#keep('plans', this.plans, { reason, makespan_s, bound_s }, most.steps),
+    forecast: ({ eta, at }) => this.#keep('forecasts', this.forecasts, { eta, at }, most.steps),
     values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords(row)),
     rows_left_out: (row) => this.#deviates(row, 'Rows left out', leftOutWords(row)),
     gap: (row) => this.#deviates(row, 'Gap in the record', 'Rows before this time are missing.'),

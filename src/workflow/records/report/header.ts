@@ -2,6 +2,7 @@
 
 import { authorText } from '../../../kit/author.ts'
 import { modeText } from '../../state/modes.ts'
+import { foretoldStory } from '../foretold_story.ts'
 import { planStory } from '../plan_story.ts'
 import { membersOf, textOr, wordsOf } from './facts.ts'
 import { type Cell, html, type Markup, shortened, tableOf } from './markup.ts'
@@ -50,6 +51,7 @@ function factList(told: Told): Markup {
     ['Began', time.words(execution.started_at)],
     ['Ended', execution.ended_at === null ? 'not yet' : time.words(execution.ended_at)],
     ['Plan', planStory(facts.plans, { foretold_s, took_s: until - execution.started_at, isOver })],
+    ['Forecast', foretoldStory(facts.forecasts, { started_at: execution.started_at, ended_at: execution.ended_at })],
     ['Time zone', time.name(from, until)],
     ['Submitted by', [...new Set(facts.submissions.map(({ by, operator }) => authorText(by, operator)))].filter(Boolean).join('; ')],
     ['Operator', of('operator_id')],

@@ -10,6 +10,7 @@ import { checkValues } from '../../plans/check_actions.ts'
 import { filledIn, namesVariable } from '../../plans/params.ts'
 import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
 import { limitOf, secondsOf } from '../../plans/timing.ts'
+import { countsAsEmitted } from '../branches_ahead.ts'
 import { type Published, scopeOf } from '../channels.ts'
 import { toWork } from '../clearance.ts'
 import { saveFrom } from '../conditional.ts'
@@ -24,6 +25,7 @@ import { DeviceCall } from './device_call.ts'
 import { attachFile } from './device_files.ts'
 import type { LateVerdict } from './late_calls.ts'
 import { type LidPlan, lidsMustBeRight, moveLid } from './lid_action.ts'
+import { expectedSeconds, learnBody } from './seconds.ts'
 
 export class BodyRun {
   readonly #thread: LabwareThread
@@ -45,10 +47,12 @@ export class BodyRun {
 
   async perform(): Promise<void> {
     const { action, kind } = this.#action.plan
+    const began_ms = this.#thread.environment.clock.now()
     try {
       lidsMustBeRight(this.#thread, this.#action)
       await bodies[kind](this, action as never)
       if (this.#exit) throw this.#exit
+      learnBody(this.#thread, this.#action.plan, began_ms)
     } catch (error) {
       throw this.#exit ?? (this.#thread.control.signal.aborted ? new Interrupt('abort') : error)
     } finally {
@@ -262,6 +266,7 @@ export class BodyRun {
   /** Resolves with the latest custom event of this name that the thread has not seen. */
   waitFor({ wait_for: name, timeout, across_groups }: WaitForEvent): Promise<Published> {
     const thread = this.#thread
+    if (countsAsEmitted(thread, name)) return Promise.resolve({ value: null, data: {} })
     const { execution, environment } = thread
     const scope = scopeOf(thread.origin, across_groups)
     return this.#patiently(execution.channels.describeWait(name, scope), (resolve, reject) => {
@@ -319,8 +324,13 @@ export class BodyRun {
     execution.events.emitCustom(name, { value, data }, thread_id, scopeOf(origin, across_groups))
   }
 
-  /** Runs the code of an action. Virtual time stands still while the code itself is running. */
+  /** Runs the code of an action; in a forecast its duration passes instead. Virtual time stands still while the code itself is running. */
   async code(code: Code): Promise<void> {
+    const thread = this.#thread
+    if (thread.environment.trial === 'forecast') {
+      await this.sleep(expectedSeconds(thread, this.#action.plan, this.#action.device))
+      return
+    }
     this.#release = this.#thread.environment.steps.hold()
     try {
       await code.body(contextOf(this, this.#thread, this.#action))

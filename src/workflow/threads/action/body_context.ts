@@ -7,6 +7,7 @@ import type { Emission, WaitForEvent } from '../../plans/action_schema.ts'
 import type { BoundDevice, Doing } from '../../plans/author.ts'
 import { notNullable, takesNull } from '../../plans/check_actions.ts'
 import type { Published } from '../channels.ts'
+import { modeForCode } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 import { causing } from './causes.ts'
@@ -28,7 +29,7 @@ export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun):
   return {
     execution_id: execution.execution_id,
     thread_id,
-    mode: thread.environment.mode,
+    mode: modeForCode(thread.environment),
     signal,
     labware: Object.fromEntries(
       carriers.map(({ labware: { labware_id, name, template, barcode } }) => [template, { labware_id, name, barcode }]),

@@ -52,7 +52,14 @@ function sceneOf(seed: number) {
 
 function tried({ groups, bench, work }: ReturnType<typeof sceneOf>) {
   const { runtime } = testRuntime([bench, work])
-  return runtime.simulate({ workflow: 'work', run_mode: 'PURE_SIM', groups, batch_mode: 'STANDALONE', variables: {}, operator_id: null })
+  return runtime.dryRuns.simulate({
+    workflow: 'work',
+    run_mode: 'PURE_SIM',
+    groups,
+    batch_mode: 'STANDALONE',
+    variables: {},
+    operator_id: null,
+  })
 }
 
 /** The next action of its thread begins later after it than was allowed. */

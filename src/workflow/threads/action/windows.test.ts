@@ -173,7 +173,7 @@ test('what is booked for one that waits for an event is free for whoever is to e
   document.start = ['plate', 'other']
   const { runtime, incidents } = testRuntime([topology(1), document])
   const request = { workflow: 'warm-and-spin', run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
-  t.match(await runtime.simulate({ ...request, groups: [] }), { verdict: 'completes', conflict: null })
+  t.match(await runtime.dryRuns.simulate({ ...request, groups: [] }), { verdict: 'completes', conflict: null })
   t.same(incidents, [])
 })
 
