@@ -49,6 +49,7 @@ import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
 import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
+import { LatePlugins } from './late_plugins.ts'
 import { LateRuns } from './late_runs.ts'
 import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
@@ -102,6 +103,8 @@ export type Bench = {
   notifier: Notifier
   /** The cameras, and the pictures that are kept. */
   pictures: Pictures
+  /** The plug-ins of the configuration. */
+  plugins: LatePlugins
   /** The connection to the broker of the lab; undefined if the configuration names none. */
   fleet: Fleet | undefined
   /** The workflows, the runs and their records. Throws before `openRuns`. */
@@ -226,17 +229,23 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
       exchangeDevices(changed, changes, { registry, simulations, make, usedBy: (device_id) => runs.usedBy(device_id) }),
     taken(changed, certificate, reloaded) {
       takeOver(changed, reloaded, { hub, registry, audit, notifier })
+      plugins.reload()
       options.taken?.(changed, certificate)
     },
   })
   const pictures = opened('pictures', await openPictures({ data_dir, hub, clock, log, config: () => reloading.config, runs: () => runs }))
   await opened('runs', runs).openIfUsed()
   reportPaused(runs, notifier, log)
+  const plugged = { data_dir, config_path: source?.path, system_id: config.system_id, hub, clock, log }
+  const plugins = opened(
+    'plugins',
+    new LatePlugins({ ...plugged, config: () => reloading.config, isSafeMode: () => safeMode() !== undefined }),
+  )
   const about = () => aboutBench(bench, runs.handovers)
   const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report, about }))
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
-  const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier }
+  const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier, plugins }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
   const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, long_requests, simulations, load, readings })
   return bench

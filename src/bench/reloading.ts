@@ -103,7 +103,7 @@ export class Reloading {
     const can = (place: string) =>
       atOnce.has(place) ||
       place.startsWith('limits.') ||
-      /^notify(\.|$)/.test(place) ||
+      /^(notify|plugins)(\.|$)/.test(place) ||
       place.startsWith('devices: ') ||
       (isTls && place.startsWith('listen.tls.'))
     return {
@@ -117,6 +117,7 @@ export class Reloading {
         limits: file.limits,
         notify: file.notify,
         cameras: file.cameras,
+        plugins: file.plugins,
         devices: file.devices,
         listen: isTls ? { ...running.config.listen, tls: file.listen.tls } : running.config.listen,
       },

@@ -22,6 +22,8 @@ export interface PluginBench {
   readonly name: string
   /** `system_id` of the configuration. */
   readonly system_id: string
+  /** A folder of its own for files, in the data folder of the service. */
+  readonly folder: string
   /** The `settings` of the entry, as they are written. */
   readonly settings: Readonly<Record<string, unknown>>
   registerSink(sink: PluginSink): void
