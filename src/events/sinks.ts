@@ -137,7 +137,8 @@ export class Sinks {
 /** `method` is the name of its method, of which every sink has one. */
 type Registered = { readonly sink: AnySink; readonly method: 'onEvent'; failures: number; warnedAt: number }
 
-function methodOf(sink: AnySink): 'onEvent' {
+/** Returns the name of the method of a sink. Throws `invalid` for an object without one. */
+export function methodOf(sink: AnySink): 'onEvent' {
   const method = (['onEvent', 'on_event'] as const).find(
     (name) => typeof (sink as unknown as Record<string, unknown> | null)?.[name] === 'function',
   )

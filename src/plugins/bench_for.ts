@@ -2,6 +2,7 @@
 
 import { LabError } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
+import { type AnySink, methodOf, type Sink } from '../events/sinks.ts'
 import type { Plugin, PluginAnswer, PluginBench, PluginSink } from './author.ts'
 import type { PluginStart } from './messages.ts'
 
@@ -38,6 +39,14 @@ function listsBy(call: Ways['call']): NonNullable<Ways['lists']> {
     getEventsSince: (timestamp) => list(timestamp === undefined || timestamp === null ? '' : `?since=${timestamp}`),
     getEventsForExecution: (execution_id) => list(`?execution_id=${encodeURIComponent(execution_id)}`),
   }
+}
+
+/** Names a sink of a plug-in after both; `around` makes each call. Throws `invalid` for an object without the method of a sink. */
+export function namedSink(plugin: string, sink: PluginSink, around = (call: () => unknown) => call()): Sink {
+  const its = sink as AnySink as Sink
+  const method = methodOf(its)
+  const name = sink.name === undefined ? `plug-in ${plugin}` : `plug-in ${plugin}, ${sink.name}`
+  return { name, onEvent: (event) => around(() => its[method](event)) as ReturnType<Sink['onEvent']> }
 }
 
 /** Returns the plug-in that a module exports. Throws `invalid` for anything else. */

@@ -2,11 +2,11 @@
 
 import { Socket } from 'node:net'
 import { messageOf } from '../errors.ts'
-import { type AnySink, Sinks } from '../events/sinks.ts'
+import { type Sink, Sinks } from '../events/sinks.ts'
 import { systemClock } from '../kit/clock.ts'
 import { loadModule } from '../kit/modules.ts'
 import type { Plugin, PluginAnswer, PluginBench, PluginSink, Stop } from './author.ts'
-import { benchFor, pluginOf } from './bench_for.ts'
+import { benchFor, namedSink, pluginOf } from './bench_for.ts'
 import { type FromPlugin, LineReader, type PluginStart, type ToPlugin } from './messages.ts'
 
 type Answers = Map<number, (answer: PluginAnswer) => void>
@@ -17,7 +17,7 @@ const stopping_ms = 1500
 const input = new Socket({ fd: 3, readable: true, writable: false })
 const output = new Socket({ fd: 4, readable: false, writable: true })
 const answers: Answers = new Map()
-const registered = new Set<PluginSink>()
+const registered = new Map<PluginSink, Sink>()
 let calls = 0
 let stop: Stop | undefined
 
@@ -73,12 +73,15 @@ function whereOf(error: unknown): string {
 function bench(given: Omit<PluginStart, 'path'>): PluginBench {
   return benchFor(given, {
     registerSink(sink) {
-      sinks.register(sink as AnySink)
-      registered.add(sink)
+      if (registered.has(sink)) return
+      const named = namedSink(given.name, sink)
+      sinks.register(named)
+      registered.set(sink, named)
       send({ type: 'sinks', count: registered.size })
     },
     unregisterSink(sink) {
-      sinks.unregister(sink as AnySink)
+      const named = registered.get(sink)
+      if (named) sinks.unregister(named)
       registered.delete(sink)
       send({ type: 'sinks', count: registered.size })
     },
@@ -105,7 +108,7 @@ function deliver({ n, dropped, events }: Extract<ToPlugin, { type: 'events' }>):
 }
 
 function tellDropped(count: number): void {
-  for (const sink of registered) {
+  for (const sink of registered.keys()) {
     const { onDropped, on_dropped } = sink as { onDropped?(count: number): unknown; on_dropped?(count: number): unknown }
     try {
       ;(onDropped ?? on_dropped)?.call(sink, count)

@@ -1,12 +1,11 @@
 // A plug-in in the process of the service: its sinks are called at once, in the order in which they were registered.
 
 import { LabError, messageOf } from '../errors.ts'
-import type { RuntimeEvent } from '../events/event.ts'
 import type { Sink } from '../events/sinks.ts'
 import { sleep } from '../kit/clock.ts'
 import { loadModule } from '../kit/modules.ts'
 import type { PluginBench, PluginSink, Stop } from './author.ts'
-import { benchFor, pluginOf } from './bench_for.ts'
+import { benchFor, namedSink, pluginOf } from './bench_for.ts'
 import { PluginRunner } from './plugin_runner.ts'
 
 /** The time for `start` and for `stop`. Code that blocks takes as long as it likes. */
@@ -100,30 +99,26 @@ export class InProcessPlugin extends PluginRunner {
 
   #register(sink: PluginSink): void {
     if (this.#sinks.has(sink) || this.#isEnding) return
-    const method = methodOf(sink)
-    const name = sink.name === undefined ? `plug-in ${this.name}` : `plug-in ${this.name}, ${sink.name}`
-    const counted: Sink = {
-      name,
-      onEvent: (event) => {
-        this.handled++
-        try {
-          return this.#noted(method.call(sink, event))
-        } catch (error) {
-          this.note(messageOf(error))
-          throw error
-        }
-      },
-    }
+    const counted = namedSink(this.name, sink, (call) => {
+      this.handled++
+      return this.#noted(call)
+    })
     this.#sinks.set(sink, counted)
     this.parts.hub.registerSink(counted)
   }
 
-  #noted(result: unknown): void | Promise<void> {
-    if (!(result instanceof Promise)) return
-    return result.catch((error) => {
+  /** Makes the call, and takes note of its error. */
+  #noted(call: () => unknown): unknown {
+    const note = (error: unknown): never => {
       this.note(messageOf(error))
       throw error
-    })
+    }
+    try {
+      const result = call()
+      return result instanceof Promise ? result.catch(note) : result
+    } catch (error) {
+      return note(error)
+    }
   }
 
   #unregister(sink: PluginSink): void {
@@ -135,11 +130,4 @@ export class InProcessPlugin extends PluginRunner {
   #detach(): void {
     for (const sink of [...this.#sinks.keys()]) this.#unregister(sink)
   }
-}
-
-function methodOf(sink: PluginSink): (event: RuntimeEvent) => unknown {
-  const { onEvent, on_event } = Object(sink) as { onEvent?: unknown; on_event?: unknown }
-  const method = [onEvent, on_event].find((one) => typeof one === 'function')
-  if (!method) throw new LabError('invalid', 'a sink must be an object with a method onEvent(event) or on_event(event)')
-  return method as (event: RuntimeEvent) => unknown
 }

@@ -159,8 +159,7 @@ export class IsolatedPlugin extends PluginRunner {
 
   #broken({ sink, message, error_type }: Extract<FromPlugin, { type: 'broken' }>): void {
     this.note(message)
-    const error = Object.assign(new Error(message), { name: error_type })
-    this.parts.hub.brokenSink(sink === 'Object' ? `plug-in ${this.name}` : `plug-in ${this.name}, ${sink}`, error)
+    this.parts.hub.brokenSink(sink, Object.assign(new Error(message), { name: error_type }))
   }
 
   #add(event: RuntimeEvent): void {

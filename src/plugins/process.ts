@@ -28,11 +28,15 @@ ulimit -c 0; ulimit -d "$1" 2>/dev/null; shift
 setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL nice -n 10 "$@"
 exec nice -n 10 "$@"`
 
-/** The memory that Node itself writes to, in MiB, besides that of the plug-in's objects. */
-const ofNode_mib = 32
+/** The memory of Node itself that the kernel counts, in MiB. Less room than this above its heap, and V8 crashes before it says that the heap is full. */
+const ofNode_mib = 64
+/** The part of the memory for its objects; the rest is for buffers. */
+const heapPart = 0.4
 /** The variables of the environment that a plug-in sees; the others can hold secrets of the service. */
 const seen =
   /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|NODE_ENV|NODE_EXTRA_CA_CERTS|CREDENTIALS_DIRECTORY|https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY)$/
+
+const isOfMemory = /allocation failed|out of memory|ERR_MEMORY_ALLOCATION_FAILED/i
 
 /** The longest message, in characters. */
 const longestMessage = 4 * 1024 * 1024
@@ -58,7 +62,7 @@ export class PluginProcess {
     const { memory_mib } = options
     // Loaded only if a plug-in is configured, which most benches do not have.
     const { spawn } = process.getBuiltinModule('node:child_process')
-    const heap = Math.max(24, Math.floor(memory_mib / 2))
+    const heap = Math.floor(memory_mib * heapPart)
     const host = fileURLToPath(new URL('./host.js', import.meta.url))
     const program = [process.execPath, `--max-old-space-size=${heap}`, '--max-semi-space-size=2', host]
     this.#child = spawn('/bin/sh', ['-c', bounded, 'benchd-plugin', String((memory_mib + ofNode_mib) * 1024), ...program], {
@@ -156,7 +160,10 @@ export class PluginProcess {
 
   #how(code: number | null, signal: NodeJS.Signals | null): string {
     const how = signal ? `its process was ended by ${signal}` : `its process ended with exit status ${code}`
-    return this.#lastError ? `${how}: ${withMemory(this.#lastError, this.#options.memory_mib)}` : how
+    const bound = `${this.#options.memory_mib} MiB (memory_mib)`
+    if (this.#lastError)
+      return isOfMemory.test(this.#lastError) ? `${how}: ${this.#lastError}; it may take ${bound}` : `${how}: ${this.#lastError}`
+    return signal === 'SIGSEGV' ? `${how}, as Node does that needs more than its ${bound}` : how
   }
 
   #end(how: string): void {
@@ -166,11 +173,4 @@ export class PluginProcess {
     for (const stream of this.#child.stdio) stream?.destroy()
     this.#options.onEnd(how)
   }
-}
-
-/** Adds the bound to an error of Node for lack of memory. */
-function withMemory(error: string, memory_mib: number): string {
-  return /allocation failed|out of memory|ERR_MEMORY_ALLOCATION_FAILED/i.test(error)
-    ? `${error}; it may take ${memory_mib} MiB (memory_mib)`
-    : error
 }
