@@ -6,7 +6,12 @@ import type { CallBench } from '../plugins/plugin_runner.ts'
 import type { Plugins, PluginsOptions } from '../plugins/plugins.ts'
 import type { PluginStatus } from '../plugins/status.ts'
 
-type Options = Omit<PluginsOptions, 'call'> & { config(): Pick<Config, 'plugins'> }
+type Options = Pick<PluginsOptions, 'hub' | 'clock' | 'log'> & {
+  reloading: { readonly config: Pick<Config, 'plugins' | 'system_id'> }
+  places: { data_dir: string; config_path: string | undefined }
+  /** The incident of safe mode; undefined outside of it. */
+  safeMode(): object | undefined
+}
 
 export class LatePlugins {
   readonly #options: Options
@@ -27,7 +32,7 @@ export class LatePlugins {
 
   /** Applies the present configuration. */
   reload(): void {
-    const { plugins } = this.#options.config()
+    const { plugins } = this.#options.reloading.config
     if (!this.#call || this.#isClosed || (!this.#opening && Object.keys(plugins).length === 0)) return
     this.#open(this.#call)
       .then((opened) => opened.apply(plugins))
@@ -58,7 +63,9 @@ export class LatePlugins {
 
   #open(call: CallBench): Promise<Plugins> {
     this.#opening ??= import('../plugins/plugins.ts').then(({ Plugins }) => {
-      this.#opened = new Plugins({ ...this.#options, call })
+      const { reloading, places, safeMode, ...around } = this.#options
+      const isSafeMode = () => safeMode() !== undefined
+      this.#opened = new Plugins({ ...around, ...places, system_id: reloading.config.system_id, isSafeMode, call })
       return this.#opened
     })
     return this.#opening

@@ -65,9 +65,9 @@ async function start({ path, ...given }: PluginStart): Promise<void> {
 /** Returns the message of an error with the place in the plug-in, if its stack has one. */
 function whereOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const place = /\(?((?:file:)?\/[^\s()]*?)(?:\?loaded=\d+)?(:\d+(?::\d+)?)\)?$/m.exec((cause instanceof Error && cause.stack) || '')
-  const at = place?.[1]?.replace(/^file:\/\//, '')
-  return at && !messageOf(error).includes(`${at}:`) ? `${messageOf(error)} (${at}${place?.[2]})` : messageOf(error)
+  // The hooks of the modules mark the files of the plug-in.
+  const place = /(?:file:\/\/)?(\/[^\s()]*?)\?loaded=\d+(:\d+(?::\d+)?)/.exec((cause instanceof Error && cause.stack) || '')
+  return place && !messageOf(error).includes(`${place[1]}:`) ? `${messageOf(error)} (${place[1]}${place[2]})` : messageOf(error)
 }
 
 function bench(given: Omit<PluginStart, 'path'>): PluginBench {
