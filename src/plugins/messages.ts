@@ -3,7 +3,7 @@
 import type { RuntimeEvent } from '../events/event.ts'
 import type { PluginAnswer } from './author.ts'
 
-/** What a plug-in is started with. */
+/** The arguments with which a plug-in is started. */
 export type PluginStart = {
   name: string
   system_id: string
@@ -24,9 +24,9 @@ export type ToPlugin =
 /** From the process of a plug-in. */
 export type FromPlugin =
   | { type: 'started'; name: string }
-  /** It cannot be loaded or started. */
+  /** The plug-in cannot be loaded or started. */
   | { type: 'refused'; message: string }
-  /** It threw outside of every call. */
+  /** The plug-in threw outside of every call. */
   | { type: 'crashed'; message: string }
   /** How many sinks are registered now. */
   | { type: 'sinks'; count: number }

@@ -23,14 +23,14 @@ export type CallBench = (plugin: { name: string; scope: Scope }, call: PluginCal
 /** The rooms that plug-ins use. */
 export type PluginRooms = { hub: PluginHub; clock: Clock; log: Log; call: CallBench }
 
-/** What a plug-in is made of. `find` returns the path of its file, or rejects with the reason why there is none. */
+/** The parts of a plug-in. `find` returns the path of its file, or rejects with the reason why there is none. */
 export type PluginParts = PluginRooms & {
   config: PluginConfig
   start: Omit<PluginStart, 'path'>
   find(): Promise<string>
 }
 
-/** What both layers have in common: the state, the last error, and the log. */
+/** The common part of both layers: the state, the last error, and the log. */
 export abstract class PluginRunner {
   protected readonly parts: PluginParts
   protected state: PluginStatus['state'] = 'stopped'

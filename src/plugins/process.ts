@@ -41,7 +41,7 @@ const isOfMemory = /allocation failed|out of memory|ERR_MEMORY_ALLOCATION_FAILED
 /** The longest message, in characters. */
 const longestMessage = 4 * 1024 * 1024
 const longestOutput = 8 * 1024
-/** What a plug-in may send before it is read more slowly: messages at once, and each second. */
+/** The pieces of messages that are read at once, and each second; further ones wait. */
 const messages = { burst: 400, perSecond: 200 }
 /** Pieces of its output, of 64 KiB at most, that are read each second. */
 const pieces = { burst: 8, perSecond: 4 }

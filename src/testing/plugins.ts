@@ -52,11 +52,14 @@ async function until(service: PluginService, name: string, isSo: (status: Plugin
 
 export const isRunning = ({ state }: PluginStatus) => state === 'running'
 
+/** The import of a plug-in, apart from its word, so that this file is not taken for one. */
+const from = `import { plugin } from '${'benchd'}/plugin'`
+
 /** Code of a plug-in; `body` sees `bench` and `write(line)`, and may return a function that stops it. */
 export function pluginCode(body: string): string {
   return `
 import { appendFileSync } from 'node:fs'
-import { plugin } from 'benchd/plugin'
+${from}
 export default plugin({
   name: 'of a test',
   async start(bench) {
