@@ -14,6 +14,7 @@ import { fleet } from './fleet.ts'
 import { httpGet, httpPost } from './http.ts'
 import { makespan } from './makespan.ts'
 import { pageBench } from './page.ts'
+import { plugins } from './plugins.ts'
 import { runRecord } from './run_record.ts'
 import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
@@ -32,6 +33,7 @@ const benches: readonly Bench[] = [
   smc,
   makespan,
   bridges,
+  plugins,
   start,
   devices,
   pageBench,
