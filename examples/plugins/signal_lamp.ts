@@ -56,8 +56,11 @@ export default plugin({
 })
 
 async function colourOf(bench: PluginBench): Promise<Colour> {
-  const { devices } = await answer<{ devices: { state: string }[] }>(bench, '/api/devices')
-  if (devices.some(({ state }) => state === 'faulted' || state === 'stopped')) return 'red'
+  const { devices } = await answer<{ devices: { device_id: string }[] }>(bench, '/api/devices')
+  for (const { device_id } of devices) {
+    const { state } = await answer<{ state: string }>(bench, `/api/devices/${device_id}`)
+    if (state === 'faulted' || state === 'stopped') return 'red'
+  }
   const { incidents } = await answer<{ incidents: unknown[] }>(bench, '/api/incidents?acknowledged=false&limit=1')
   const { steps } = await answer<{ steps: unknown[] }>(bench, '/api/operator/steps')
   return incidents.length > 0 || steps.length > 0 ? 'yellow' : 'green'

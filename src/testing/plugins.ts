@@ -29,7 +29,7 @@ export async function openPlugged(t: Test, plugins: Readonly<Record<string, Test
   const entries = pluginEntries(plugins)
   const service = await openService(t, { plugins: entries, ...more })
   const lines = (name: string) => linesOf(entries[name]!.settings.file)
-  return { ...service, entries, lines, until: (name: string, isSo: (status: PluginStatus) => boolean) => until(service, name, isSo) }
+  return { ...service, entries, lines, until: (name: string, isSo: (status: PluginStatus) => boolean) => untilPlugin(service, name, isSo) }
 }
 
 export function linesOf(file: string): string[] {
@@ -41,7 +41,7 @@ export async function pluginsOf({ ask }: Pick<PluginService, 'ask'>): Promise<Pl
 }
 
 /** Waits until the plug-in is as the function says. */
-async function until(service: PluginService, name: string, isSo: (status: PluginStatus) => boolean): Promise<PluginStatus> {
+export async function untilPlugin(service: PluginService, name: string, isSo: (status: PluginStatus) => boolean): Promise<PluginStatus> {
   for (;;) {
     const status = (await pluginsOf(service)).find((one) => one.name === name)
     if (status && isSo(status)) return status
