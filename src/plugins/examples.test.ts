@@ -130,8 +130,10 @@ test('every value is written as CSV, into files that are bounded, after a torn r
       return rows
     })
   for (const row of rows) t.match(row, /^\d{4}-\d\d-\d\dT[\d:.]+Z,[\w-]+,\w+,-?[\d.]+,\S+$/)
-  const times = rows.map((row) => row.split(',')[0]!)
-  t.same(times, times.toSorted())
+  for (const device of new Set(rows.map((row) => row.split(',')[1]))) {
+    const times = rows.filter((row) => row.split(',')[1] === device).map((row) => row.split(',')[0]!)
+    t.same(times, times.toSorted(), `the values of ${device} are in order`)
+  }
   t.equal(new Set(rows).size, rows.length, 'no value is written twice')
 })
 
