@@ -62,7 +62,20 @@ const files: Record<string, [file: string, type: string]> = {
 }
 
 /** The guides, made by scripts/guides.mjs. */
-for (const guide of ['care', 'settings', 'workflows', 'storages', 'records', 'commands', 'api', 'clients', 'drivers', 'pylabrobot', 'lab'])
+for (const guide of [
+  'care',
+  'settings',
+  'workflows',
+  'storages',
+  'records',
+  'commands',
+  'api',
+  'clients',
+  'plugins',
+  'drivers',
+  'pylabrobot',
+  'lab',
+])
   files[`/docs/guides/${guide}`] = [`../../web/guides/${guide}.html`, html]
 
 /** The page of a coordinator. */
