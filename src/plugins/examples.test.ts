@@ -143,7 +143,7 @@ const noMail =
 
 function noSmtpServer(): string | false {
   try {
-    execFileSync('python3', ['-c', 'import aiosmtpd'], { stdio: 'ignore' })
+    execFileSync('/usr/bin/python3', ['-c', 'import aiosmtpd'], { stdio: 'ignore' })
     return false
   } catch {
     return 'the SMTP server aiosmtpd is not installed (python3-aiosmtpd)'
@@ -178,7 +178,7 @@ test('a mail is sent when somebody is needed, to a real server', { skip: noMail 
   await once(reserved.listen(0, '127.0.0.1'), 'listening')
   const { port } = reserved.address() as AddressInfo
   await new Promise((resolve) => reserved.close(resolve))
-  const server = spawn('python3', ['-c', smtp.replace('PORT', String(port))], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const server = spawn('/usr/bin/python3', ['-c', smtp.replace('PORT', String(port))], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => void server.kill('SIGKILL'))
   const mails: { from: string; to: string[]; subject: string; text: string }[] = []
   let isUp = false

@@ -25,8 +25,9 @@ type ProcessOptions = {
 const bounded = `
 echo 900 2>/dev/null >/proc/self/oom_score_adj
 ulimit -c 0; ulimit -d "$1" 2>/dev/null; shift
-setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL nice -n 10 "$@"
-exec nice -n 10 "$@"`
+nice="nice -n 10"; [ -z "$($nice true 2>&1)" ] || nice=
+setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL $nice "$@"
+exec $nice "$@"`
 
 /** The memory of Node itself that the kernel counts, in MiB. Less room than this above its heap, and V8 crashes before it says that the heap is full. */
 const ofNode_mib = 64
