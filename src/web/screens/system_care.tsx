@@ -151,7 +151,12 @@ export function Plugins() {
               <strong>{name}</strong> {pluginWords[state]}, {layer === 'in_process' ? 'in the service' : 'in a process of its own'}, scope{' '}
               {scope}, {events_handled} events{events_dropped > 0 && `, ${events_dropped} dropped`}
               {memory_mib !== null && `, ${memory_mib} MiB`}
-              {last_error && <small class="trouble long">{last_error}</small>}
+              {last_error && (
+                <>
+                  <br />
+                  <small class="trouble long">{last_error}</small>
+                </>
+              )}
             </span>
             {mayAdminister.value && <Act label="Restart" name={`Restart the plug-in ${name}`} kind="quiet" onPress={() => restart(name)} />}
           </li>
