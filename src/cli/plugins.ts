@@ -3,7 +3,8 @@
 import { resolve } from 'node:path'
 import { parseJson } from '../kit/json.ts'
 import type { PluginStatus } from '../plugins/status.ts'
-import { shows, tells } from './asking.ts'
+import { shows } from './asking.ts'
+import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { print, table } from './table.ts'
@@ -32,11 +33,15 @@ const pluginsList = shows({
   also: ({ plugins }) => noteNone(plugins, 'the configuration names no plug-in; add one to "plugins", then: benchd config reload'),
 })
 
-const pluginsRestart = tells({
+const pluginsRestart = command({
   name: 'plugins restart',
   summary: 'Start a plug-in anew, with its file as it is now; also one that was given up',
   operands: ['NAME'],
-  tell: ({ operands: [name] }) => ({ path: `/api/plugins/${encodeURIComponent(name!)}/restart` }),
+  options: serviceOptions,
+  async run({ options, operands: [name] }) {
+    const restarted = await ask<PluginStatus>(serviceOf(options), 'POST', `/api/plugins/${encodeURIComponent(name!)}/restart`)
+    print(options.json ? JSON.stringify(restarted) : `the plug-in ${name} starts; benchd plugins list says what became of it`)
+  },
 })
 
 const pluginsCheck = command({

@@ -35,6 +35,7 @@ export const usual: Record<string, string | number> = {
   name: 'pad_1',
   since: 0,
   workflow_name: 'seal-and-spin',
+  plugin_name: 'signal_lamp',
   labware: 'P-0042',
 }
 

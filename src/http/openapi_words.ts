@@ -31,6 +31,7 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   preset: { description: 'Name of the preset, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },
   operation_id: { description: 'Id of the operation, from the header `Operation-Id`', schema: v.string() },
   workflow_name: { description: 'Name of the workflow', schema: Id },
+  plugin_name: { description: 'Name of the plug-in in the configuration', schema: Id },
   submission_id: { description: 'Id of the submission', schema: v.string() },
   execution_id: { description: 'Id of the execution', schema: v.string() },
   sha256: { description: 'Hash of the value, as in the list of values', schema: v.string() },

@@ -15,13 +15,13 @@ export const pluginRoutes = [
     success: { description: 'By name', schema: v.strictObject({ plugins: v.array(PluginStatus) }) },
     handle: async ({ rooms: { plugins } }) => json({ plugins: await plugins.list() }),
   }),
-  route('POST', '/api/plugins/:name/restart', {
+  route('POST', '/api/plugins/:plugin_name/restart', {
     operation_id: 'restartPlugin',
     summary: 'Start a plug-in anew, with its file as it is now; also one that was given up',
     description: 'Answers at once, while it starts: `GET /api/plugins` tells what became of it.',
     scope: 'admin',
     success: { description: 'The plug-in, which starts', schema: PluginStatus },
     errors: [404, 409],
-    handle: async ({ rooms: { plugins }, param }) => json(await plugins.restart(param('name'))),
+    handle: async ({ rooms: { plugins }, param }) => json(await plugins.restart(param('plugin_name'))),
   }),
 ]

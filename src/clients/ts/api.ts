@@ -562,7 +562,7 @@ export type Operations = {
   /** List the plug-ins of the configuration, with their state, their events and their last error */
   listPlugins: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListPluginsResponse }
   /** Start a plug-in anew, with its file as it is now; also one that was given up */
-  restartPlugin: { path: { name: string }; query: Record<string, never>; body: undefined; answer: RestartPluginResponse }
+  restartPlugin: { path: { plugin_name: string }; query: Record<string, never>; body: undefined; answer: RestartPluginResponse }
   /** Show how this bench is connected to its lab, and which benches are there */
   getLab: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLabResponse }
   /** Go on under the name of this bench after another box has sent events under it; draws a new epoch */
@@ -802,7 +802,7 @@ export const operations = {
   listCameras: ['GET', '/api/cameras'],
   getPicture: ['GET', '/api/cameras/{camera}/picture'],
   listPlugins: ['GET', '/api/plugins'],
-  restartPlugin: ['POST', '/api/plugins/{name}/restart'],
+  restartPlugin: ['POST', '/api/plugins/{plugin_name}/restart'],
   getLab: ['GET', '/api/lab'],
   drawEpoch: ['POST', '/api/lab/epoch'],
   getMetrics: ['GET', '/metrics'],

@@ -139,7 +139,7 @@ export function Plugins() {
   const plugins = found.value?.plugins ?? []
   if (plugins.length === 0) return null
   const restart = async (name: string) => {
-    await ask('restartPlugin', { path: { name } })
+    await ask('restartPlugin', { path: { plugin_name: name } })
     await found.read()
   }
   return (
