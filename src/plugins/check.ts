@@ -1,8 +1,7 @@
 // Starts a plug-in in a process of its own without a bench, to see whether it can be loaded.
 
 import { systemClock } from '../kit/clock.ts'
-import type { FromPlugin } from './messages.ts'
-import { PluginProcess } from './process.ts'
+import { type PluginMessage, PluginProcess } from './process.ts'
 
 /** `trouble` says why it cannot be started; null if it can. */
 export type CheckedPlugin = { path: string; title: string | null; sinks: number; output: string[]; trouble: string | null }
@@ -15,7 +14,7 @@ export function checkPlugin(path: string, settings: Readonly<Record<string, unkn
   return new Promise((resolve) => {
     const found: CheckedPlugin = { path, title: null, sinks: 0, output: [], trouble: null }
     const say = (line: string) => void (found.output.length < mostLines && found.output.push(line))
-    const took = (message: FromPlugin) => {
+    const took = (message: PluginMessage) => {
       if (message.type === 'started') {
         found.title = message.name
         plugin.send({ type: 'stop' })

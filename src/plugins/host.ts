@@ -28,6 +28,7 @@ const sinks = new Sinks({
     send({ type: 'broken', sink, message: messageOf(error), error_type: error instanceof Error ? error.name : typeof error }),
 })
 
+send({ type: 'ready' })
 const reader = new LineReader((line) => void take(JSON.parse(line) as ToPlugin), Number.POSITIVE_INFINITY)
 input.setEncoding('utf8').on('data', (text: string) => reader.add(text))
 // The service has gone: nobody waits for this process any more.

@@ -5,7 +5,7 @@ import type { Sink } from '../events/sinks.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
 import type { FromPlugin } from './messages.ts'
 import { type PluginParts, PluginRunner } from './plugin_runner.ts'
-import { PluginProcess } from './process.ts'
+import { type PluginMessage, PluginProcess } from './process.ts'
 
 /** The pauses before its process is started again. After the last one it is given up. */
 const pauses_ms = [1000, 2000, 4000, 8000, 16_000, 32_000]
@@ -136,7 +136,7 @@ export class IsolatedPlugin extends PluginRunner {
     })
   }
 
-  #took(message: FromPlugin): void {
+  #took(message: PluginMessage): void {
     if (message.type === 'done') this.#done(message.n)
     else if (message.type === 'call') this.#call(message)
     else if (message.type === 'sinks') this.#sinks = message.count

@@ -23,6 +23,8 @@ export type ToPlugin =
 
 /** From the process of a plug-in. */
 export type FromPlugin =
+  /** The program runs, and nothing of the plug-in is loaded yet. */
+  | { type: 'ready' }
   | { type: 'started'; name: string }
   /** The plug-in cannot be loaded or started. */
   | { type: 'refused'; message: string }

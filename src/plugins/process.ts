@@ -7,11 +7,14 @@ import { HostFiles } from '../kit/host_files.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
 import { type FromPlugin, LineReader, type ToPlugin } from './messages.ts'
 
+/** The messages of a plug-in, once its process is ready. */
+export type PluginMessage = Exclude<FromPlugin, { type: 'ready' }>
+
 type ProcessOptions = {
   memory_mib: number
   /** Milliseconds, by any clock that runs. */
   now(): number
-  onMessage(message: FromPlugin): void
+  onMessage(message: PluginMessage): void
   /** A line that it wrote to its output. */
   onOutput(line: string): void
   /** Called once, with a clause that says how it ended. */
@@ -19,18 +22,18 @@ type ProcessOptions = {
 }
 
 /**
- * Bounds by the kernel: the memory that it may write to, no core file, the first to be killed when memory is short, the end of the service as its own end, and a low
+ * Bounds by the kernel: no core file, the first to be killed when memory is short, the end of the service as its own end, and a low
  * priority. `setpriv` is not everywhere; without it the process ends when its input is closed.
  */
 const bounded = `
 echo 900 2>/dev/null >/proc/self/oom_score_adj
-ulimit -c 0; ulimit -d "$1" 2>/dev/null; shift
+ulimit -c 0
 nice="nice -n 10"; [ -z "$($nice true 2>&1)" ] || nice=
 setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL $nice "$@"
 exec $nice "$@"`
 
-/** The memory of Node itself that the kernel counts, in MiB. Less room than this above its heap, and V8 crashes before it says that the heap is full. */
-const ofNode_mib = 64
+/** Room for Node itself beside what it has at its start, in MiB. With less, V8 crashes before it says that the heap is full. */
+const ofNode_mib = 48
 /** The part of the memory for its objects; the rest is for buffers. */
 const heapPart = 0.4
 /** The variables of the environment that a plug-in sees; the others can hold secrets of the service. */
@@ -56,6 +59,8 @@ export class PluginProcess {
   #lastError = ''
   #why: string | undefined
   #isOver = false
+  /** The messages that wait until its memory is bounded. */
+  #held: ToPlugin[] | undefined = []
 
   /** Starts the process, which waits for the message `start`. */
   constructor(options: ProcessOptions) {
@@ -66,7 +71,7 @@ export class PluginProcess {
     const heap = Math.floor(memory_mib * heapPart)
     const host = fileURLToPath(new URL('./host.js', import.meta.url))
     const program = [process.execPath, `--max-old-space-size=${heap}`, '--max-semi-space-size=2', host]
-    this.#child = spawn('/bin/sh', ['-c', bounded, 'benchd-plugin', String((memory_mib + ofNode_mib) * 1024), ...program], {
+    this.#child = spawn('/bin/sh', ['-c', bounded, 'benchd-plugin', ...program], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
       cwd: '/',
       detached: true,
@@ -80,7 +85,8 @@ export class PluginProcess {
   }
 
   send(message: ToPlugin): void {
-    if (!this.#isOver) this.#input.write(`${JSON.stringify(message)}\n`)
+    if (this.#held) this.#held.push(message)
+    else if (!this.#isOver) this.#input.write(`${JSON.stringify(message)}\n`)
   }
 
   /** Ends the process at once. `why` is a clause about the reason. */
@@ -149,7 +155,22 @@ export class PluginProcess {
     const bucket = this.#buckets.get(this.#child.stdio[4] as Readable)
     bucket?.take('')
     if (this.#isOver) return
-    this.#options.onMessage(JSON.parse(line) as FromPlugin)
+    const message = JSON.parse(line) as FromPlugin
+    if (message.type === 'ready') void this.#bound()
+    else this.#options.onMessage(message)
+  }
+
+  /** Bounds the memory that it may write to, then sends what waits. New versions of Node reserve more at their start than others, and the kernel counts that. */
+  async #bound(): Promise<void> {
+    if (!this.#held) return
+    const { memory_mib } = this.#options
+    const kib = Number(/^VmData:\s+(\d+)/m.exec((await new HostFiles().text(`/proc/${this.pid}/status`)) ?? '')?.[1])
+    const bytes = kib * 1024 + (memory_mib + ofNode_mib) * 1024 * 1024
+    const failed = kib > 0 ? await tried('prlimit', [`--pid=${this.pid}`, `--data=${bytes}`]) : 'there is no /proc'
+    if (failed) this.#options.onOutput(`its memory is not bounded: ${failed}`)
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const message of held) this.send(message)
   }
 
   #words(line: string, isError: boolean): void {
@@ -174,4 +195,10 @@ export class PluginProcess {
     for (const stream of this.#child.stdio) stream?.destroy()
     this.#options.onEnd(how)
   }
+}
+
+/** Runs a program. Resolves with the reason if it fails. */
+function tried(program: string, args: readonly string[]): Promise<string | undefined> {
+  const { execFile } = process.getBuiltinModule('node:child_process')
+  return new Promise((resolve) => execFile(program, args, { timeout: 5000 }, (error) => resolve(error?.message)))
 }
