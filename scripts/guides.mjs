@@ -20,6 +20,7 @@ const guides = {
   commands: ['src/cli/README.md', 'Commands'],
   api: ['src/http/README.md', 'The API'],
   clients: ['src/clients/README.md', 'Clients'],
+  plugins: ['src/plugins/README.md', 'Plug-ins'],
   drivers: ['drivers/README.md', 'Drivers'],
   pylabrobot: ['src/clients/python/PYLABROBOT.md', "PyLabRobot's devices"],
   lab: ['src/fleet/README.md', 'Many benches'],

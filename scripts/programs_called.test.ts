@@ -13,7 +13,7 @@ const textOf = (path: string) => readFileSync(`${sources}${path}`, 'utf8')
 /** Of Debian's essential and required packages, and what every machine has that can check the project out and install it. */
 const everywhere = new Set(
   `apt-cache apt-get awk basename bash cat chgrp chmod chown chroot cmp comm cp cut date dd dirname dpkg dpkg-deb dpkg-query du env false find findmnt flock
-  getent git grep gzip head hostname id install ln losetup ls md5sum mkdir mkfifo mktemp mount mv node npm npx paste readlink rm rmdir sed setpriv setsid sh
+  getent git grep gzip head hostname id install ln losetup ls md5sum mkdir mkfifo mktemp mount mv node npm npx paste prlimit readlink rm rmdir sed setpriv setsid sh
   sha256sum sleep sort stat stty sync tail tar tee timeout touch tr umount uname unshare useradd userdel usermod xargs`.split(/\s+/),
 )
 

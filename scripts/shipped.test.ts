@@ -34,7 +34,11 @@ test('nothing is packed that is not for those who run it', (t) => {
   const files = packed()
   t.ok(files.includes('dist/bundle/main.js'))
   t.same(
-    files.filter((path) => path !== 'dist/web/clients/benchd.ts' && /\.map$|\.tsbuildinfo$|\.test\.|\.ts$|^node_modules/.test(path)),
+    files.filter(
+      (path) =>
+        !/^(dist\/web\/clients\/benchd|examples\/plugins\/\w+)\.ts$/.test(path) &&
+        /\.map$|\.tsbuildinfo$|\.test\.|\.ts$|^node_modules/.test(path),
+    ),
     [],
   )
   t.end()
@@ -69,6 +73,14 @@ test('the licence of each package in a bundle goes along with it', (t) => {
   }
   t.ok(packed().includes('dist/bundle/licences.txt'))
   t.end()
+})
+
+test('what is packed runs a plug-in in TypeScript in a process of its own', { skip: noTypeScript }, async (t) => {
+  const home = laidOut(t, packed())
+  const words = ['plugins', 'check', `${home}/benchd/examples/plugins/csv.ts`, '--settings', JSON.stringify({ folder: home, every_s: 60 })]
+  const check = running(t, home, words, {}, `${home}/benchd/dist/bundle/main.js`)
+  await check.line(/(csv\.ts: it starts: CSV of every value, with 0 sinks)/)
+  t.match(await check.ended, { code: 0 })
 })
 
 test('what is packed serves every page with what it loads, and workflows in TypeScript', { skip: noTypeScript }, async (t) => {

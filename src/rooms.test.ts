@@ -25,6 +25,7 @@ const rooms = [
   'care',
   'notify',
   'fleet',
+  'plugins',
   'workflow',
   'queue',
   'examples',
@@ -57,6 +58,7 @@ const cliMayLoad = [
   'care',
   'notify',
   'fleet',
+  'plugins',
   'coordinator',
 ]
 /** The reducer of the live state is that of the client: `top` and `status` show what the page shows. */
@@ -98,6 +100,8 @@ const entries = [
   'src/cli/main.ts',
   'src/kit/module_hooks.ts',
   'src/workflow/plans/author.ts',
+  'src/plugins/author.ts',
+  'src/plugins/host.ts',
   'src/clients/ts/benchd.ts',
   'src/web/main.tsx',
   'src/web/lab_main.tsx',

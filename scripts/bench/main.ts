@@ -15,6 +15,7 @@ import { forecast } from './forecast.ts'
 import { httpGet, httpPost } from './http.ts'
 import { makespan } from './makespan.ts'
 import { pageBench } from './page.ts'
+import { plugins } from './plugins.ts'
 import { queueBench } from './queue.ts'
 import { runRecord } from './run_record.ts'
 import { runState } from './run_state.ts'
@@ -40,6 +41,7 @@ const benches: readonly Bench[] = [
   urgent,
   forecast,
   bridges,
+  plugins,
   start,
   devices,
   pageBench,

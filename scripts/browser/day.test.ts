@@ -98,6 +98,7 @@ const onPage: Record<string, OnPage> = {
   ...{ backup: ['createBackup', 'Create a backup'], 'backup list': ['listBackups', 'Create a backup'] },
   ...{ bundle: ['fetchBundle', 'Download a support bundle'], 'notify list': ['listNotifyReceivers', 'has received no message yet'] },
   ...{ 'notify test': ['testNotify', 'Send a test message'], 'config show': ['getConfig', 'The configuration in force'] },
+  ...{ 'plugins list': ['listPlugins', 'in a process of its own'], 'plugins restart': ['restartPlugin', 'Restart the plug-in'] },
   ...{ 'config reload': ['reloadSystem', 'Reload the configuration'], version: ['getSystem', '^benchd 0'] },
 }
 
@@ -122,6 +123,7 @@ const notForThePage: Record<string, string> = {
     replay: atShell,
     'bridge new': atShell,
     'bridge try': atShell,
+    'plugins check': atShell,
     completion: atShell,
     man: atShell,
     discover: atShell,

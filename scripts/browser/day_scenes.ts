@@ -132,6 +132,29 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'Send a test message').click()
     await page.getByText('ntfy.lab: it does not answer.').waitFor()
   },
+
+  async 'plug-ins are shown with their state, and one that failed is started again'(bench) {
+    let isMended = false
+    const page = await bench.open('/#/system', {
+      async prepare(page) {
+        const about = { title: 'lamp', module: '/etc/benchd/plugins/lamp.ts', layer: 'isolated', scope: 'operate', events_handled: 12 }
+        const counts = { events_waiting: 0, events_dropped: 3, restarts: 6, last_error_at: 1, memory_mib: null }
+        const lamp = () => ({
+          ...{ ...about, ...counts, name: 'lamp' },
+          ...(isMended ? { state: 'running', last_error: null } : { state: 'failed', last_error: 'the lamp does not answer' }),
+        })
+        await page.route('**/api/plugins', (route) => route.fulfill({ json: { plugins: [lamp()] } }))
+        await page.route('**/api/plugins/lamp/restart', (route) => {
+          isMended = true
+          return route.fulfill({ json: lamp() })
+        })
+      },
+    })
+    await page.getByText('lamp has failed and is not started again, in a process of its own, scope operate, 12 events, 3 dropped').waitFor()
+    await page.getByText('the lamp does not answer').waitFor()
+    await button(page, 'Restart the plug-in lamp').click()
+    await page.getByText('lamp runs, in a process of its own').waitFor()
+  },
 }
 
 async function rehearse(page: Page, device_id: string, fault: string): Promise<void> {

@@ -50,6 +50,7 @@ import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
 import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
+import { LatePlugins } from './late_plugins.ts'
 import type { QueueRooms } from './late_queue.ts'
 import { type ForetoldLive, LateRuns } from './late_runs.ts'
 import { NewDevices } from './new_devices.ts'
@@ -104,6 +105,8 @@ export type Bench = {
   notifier: Notifier
   /** The cameras, and the pictures that are kept. */
   pictures: Pictures
+  /** The plug-ins of the configuration. */
+  plugins: LatePlugins
   /** The connection to the broker of the lab; undefined if the configuration names none. */
   fleet: Fleet | undefined
   /** The workflows, the runs and their records. Throws before `openRuns`. */
@@ -177,8 +180,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const [version, began] = [packageVersion(), clock.now()]
   const hub = opened('hub', await openEvents({ folder: data_dir, config, clock, log }))
   const report: Report = reportsTo(hub, log)
-  const ending = () => ({ certificate: reloading.certificate, keys: keys.list() })
-  const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
+  const [ending, isReal] = [() => ({ certificate: reloading.certificate, keys: keys.list() }), (id: string) => !runs.isRehearsed(id)]
   const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
   const notifier = opened('notifier', await openNotifier(hub, { version, safe }, { ...notifying, page: pageOf(config) }))
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
@@ -232,20 +234,19 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
     exchange: (changed, changes) =>
       exchangeDevices(changed, changes, { registry, simulations, make, usedBy: (device_id) => runs.usedBy(device_id) }),
     taken(changed, certificate, reloaded) {
-      takeOver(changed, reloaded, { hub, registry, audit, notifier })
+      takeOver(changed, reloaded, { hub, registry, audit, notifier, plugins })
       options.taken?.(changed, certificate)
     },
   })
   const pictures = opened('pictures', await openPictures({ data_dir, hub, clock, log, config: () => reloading.config, runs: () => runs }))
   await opened('runs', runs).openIfUsed()
   reportPaused(runs, notifier, log)
-  const fleet = opened(
-    'fleet',
-    await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) }),
-  )
+  const shared = { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) }
+  const fleet = opened('fleet', await openFleet(config, shared))
   const places = { data_dir, config_path: source?.path }
+  const plugins = opened('plugins', new LatePlugins({ reloading, places, hub, clock, log, safeMode }))
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
-  const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier }
+  const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier, plugins }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
   const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, long_requests, simulations, load, readings })
   return bench
@@ -335,10 +336,11 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
 function takeOver(
   config: Config,
   devices: readonly ReloadedDevice[],
-  { hub, registry, audit, notifier }: Pick<Bench, 'hub' | 'registry' | 'audit' | 'notifier'>,
+  { hub, registry, audit, notifier, plugins }: Pick<Bench, 'hub' | 'registry' | 'audit' | 'notifier' | 'plugins'>,
 ): void {
   hub.streams.allow(config.limits.subscribers)
   notifier.reload(config.notify)
+  plugins.reload()
   for (const { device_id, name, limits: bounds } of config.devices) registry.find(device_id).adapt({ name, bounds })
   for (const { device_id, status, changed: settings } of devices) {
     hub.emit(`DEVICE.${device_id}.${status}`, { device_name: device_id, changed: settings } satisfies DeviceReloadContext)

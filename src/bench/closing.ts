@@ -18,6 +18,7 @@ import type { Idempotency } from '../keys/idempotency.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Notifier } from '../notify/notifier.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
+import type { LatePlugins } from './late_plugins.ts'
 import type { LateRuns } from './late_runs.ts'
 import type { Pictures } from './pictures.ts'
 
@@ -41,6 +42,7 @@ export type ClosedRooms = {
   ledger: Ledger
   audit: Audit
   notifier: Notifier
+  plugins: LatePlugins
   fleet: Fleet | undefined
   hub: Hub
 }
@@ -65,6 +67,8 @@ const closers: readonly ((rooms: Open) => unknown)[] = [
   ({ latches }) => latches?.settled(),
   ({ descriptions }) => descriptions?.settled(),
   ({ journal }) => journal?.close(),
+  // While they can still be told how the runs and the devices have ended.
+  ({ plugins }) => plugins?.close(),
   ({ simulations }) => {
     for (const simulation of simulations?.values() ?? []) simulation.powerOff()
   },

@@ -103,7 +103,7 @@ export class Reloading {
     const can = (place: string) =>
       atOnce.has(place) ||
       place.startsWith('limits.') ||
-      /^(notify|queue)(\.|$)/.test(place) ||
+      /^(notify|queue|plugins)(\.|$)/.test(place) ||
       place.startsWith('devices: ') ||
       (isTls && place.startsWith('listen.tls.'))
     return {
@@ -118,6 +118,7 @@ export class Reloading {
         queue: file.queue,
         notify: file.notify,
         cameras: file.cameras,
+        plugins: file.plugins,
         devices: file.devices,
         listen: isTls ? { ...running.config.listen, tls: file.listen.tls } : running.config.listen,
       },

@@ -11,8 +11,8 @@ export type Kind = 'setup' | 'keys' | 'runs' | 'files' | 'bench' | 'events' | 'a
  */
 export const epochFile = 'fleet.json'
 
-/** Folders that are not packed; neither is a `before-restore-…`. */
-const leftOut = ['backups/', 'swap/']
+/** Folders that are not packed; neither is a `before-restore-…`. Plug-ins write as much into theirs as they like. */
+const leftOut = ['backups/', 'swap/', 'plugins/']
 const beforeRestore = 'before-restore-'
 
 const kinds: readonly (readonly [RegExp, Kind])[] = [

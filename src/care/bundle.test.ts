@@ -41,6 +41,10 @@ test('a configuration loses its comments, and what its names call a secret', (t)
     commands.devices.map(({ transport }) => transport.command),
     [['python3', '(taken out)'], ['reader']],
   )
+  const plugins = '{"plugins": {"lamp": {"scope": "read", "settings": {"http": {"red": "http://u:p@lamp/red"}}}, "csv": {}, "odd": null}}'
+  const settings = configWithoutSecrets(plugins, 'it')
+  t.notMatch(settings, /u:p/)
+  t.match(JSON.parse(settings), { plugins: { lamp: { scope: 'read', settings: { http: String } }, csv: {} } })
   t.throws(() => configWithoutSecrets('{', 'it'), { code: 'invalid' })
   t.end()
 })

@@ -70,7 +70,21 @@ export function hiddenSecrets(config: unknown): unknown {
 }
 
 /** Keyed by name of a member that contains secrets under other names: the function that removes them. */
-const hiders: Record<string, (value: unknown) => unknown> = { notify: withoutAddresses, cameras: withoutUrls, command: withoutArguments }
+const hiders: Record<string, (value: unknown) => unknown> = {
+  ...{ notify: withoutAddresses, cameras: withoutUrls, command: withoutArguments, plugins: withoutSettings },
+}
+
+/** Removes the values of the settings of plug-ins, which can be passwords and addresses with tokens. The list of plug-ins of the API has none. */
+function withoutSettings(plugins: unknown): unknown {
+  if (typeof plugins !== 'object' || plugins === null || Array.isArray(plugins)) return plugins
+  const entries = Object.entries(plugins as Record<string, { settings?: object } | null>)
+  return Object.fromEntries(
+    entries.map(([name, entry]) => {
+      const settings = Object.fromEntries(Object.keys(entry?.settings ?? {}).map((setting) => [setting, hidden]))
+      return [name, { ...entry, settings }]
+    }),
+  )
+}
 
 /** Removes the arguments of a bridge's program, which can be tokens and passwords. */
 function withoutArguments(command: unknown): unknown {

@@ -38,6 +38,7 @@ const sections = {
     sim: () => import('./sim.ts'),
     replay: () => import('./replay.ts'),
     bridge: () => import('./bridge.ts'),
+    plugins: () => import('./plugins.ts'),
     'safe-off': () => import('./safe_off.ts'),
   },
   Care: {

@@ -132,6 +132,7 @@ async function serveUntilSignalled(
   }
   const started = await startService(config, { ...folders, log: words, onStoppable })
   process.on('uncaughtException', (error) => {
+    if (started.bench.plugins.fault(error)) return
     words.error('ending because of a fault of our own; every device is stopped', error)
     void started.bench.registry.haltAll({ by: 'the service' }).catch(() => undefined)
     process.exit(exitCodes.failed[0])

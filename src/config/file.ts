@@ -10,6 +10,7 @@ import { Host, Id } from '../kit/name.ts'
 import { Cameras } from './cameras.ts'
 import { FleetConfig } from './fleet.ts'
 import { Notify } from './notify.ts'
+import { PluginConfigs } from './plugins.ts'
 
 /** Words that stand where a device's id would stand in the paths of the teachpoints, and those that JavaScript keeps for itself. */
 const takenIds = ['bulk', 'export', 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]
@@ -182,6 +183,7 @@ export const ConfigFile = v.strictObject({
   ),
   notify: v.optional(Notify, []),
   cameras: v.optional(Cameras, []),
+  plugins: v.optional(PluginConfigs, {}),
   fleet: v.optional(described(FleetConfig, 'The broker of the lab, where this bench is one of many')),
 })
 export type ConfigFile = v.InferOutput<typeof ConfigFile>

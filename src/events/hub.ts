@@ -8,7 +8,7 @@ import { type Context, type NameParts, type RuntimeEvent, runtimeEvent } from '.
 import type { Incident, IncidentCategory, Incidents, NewIncident } from './incidents.ts'
 import type { EventLog } from './log.ts'
 import { Semaphore } from './semaphore.ts'
-import { type Sink, Sinks } from './sinks.ts'
+import { type AnySink, Sinks } from './sinks.ts'
 import type { States } from './states.ts'
 import type { Streams } from './streams.ts'
 import type { Timestamps } from './timestamps.ts'
@@ -61,7 +61,7 @@ export class Hub {
     this.incidents = incidents
     this.#clock = clock
     this.#timestamps = timestamps
-    this.#sinks = new Sinks({ clock, warn, onBroken: (name, error) => this.#onBroken(name, error) })
+    this.#sinks = new Sinks({ clock, warn, onBroken: (name, error) => void this.brokenSink(name, error) })
     // Each waiter for an event listens to the signal.
     setMaxListeners(0, this.#closing.signal)
     void this.#look()
@@ -92,11 +92,11 @@ export class Hub {
     return this.log.until(microseconds(timestamp))
   }
 
-  registerSink(sink: Sink): void {
+  registerSink(sink: AnySink): void {
     this.#sinks.register(sink)
   }
 
-  unregisterSink(sink: Sink): void {
+  unregisterSink(sink: AnySink): void {
     this.#sinks.unregister(sink)
   }
 
@@ -128,6 +128,13 @@ export class Hub {
   /** Records an incident and fires its event. */
   incident(category: IncidentCategory, message: string, more: Omit<NewIncident, 'category' | 'message'> = {}): Incident {
     return this.incidents.record({ category, message, ...more })
+  }
+
+  /** Records that a sink has failed three times in a row. */
+  brokenSink(name: string, error: unknown): Incident {
+    const message = `the sink ${name} failed three times in a row: ${messageOf(error)}`
+    const detail = { sink: name, exception_type: error instanceof Error ? error.name : typeof error }
+    return this.incident('PLUGIN_HANDLER_EXCEPTION', message, { severity: 'WARNING', recovery_action: 'PLUGIN_DISABLE', detail })
   }
 
   /** The number of events of each type since the service began. */
@@ -180,12 +187,6 @@ export class Hub {
     const count = this.#counts.get(name) ?? { events: 0 }
     this.#counts.set(name, count)
     return count
-  }
-
-  #onBroken(name: string, error: unknown): void {
-    const message = `the sink ${name} failed three times in a row: ${messageOf(error)}`
-    const detail = { sink: name, exception_type: error instanceof Error ? error.name : typeof error }
-    this.incident('PLUGIN_HANDLER_EXCEPTION', message, { severity: 'WARNING', recovery_action: 'PLUGIN_DISABLE', detail })
   }
 
   #complainOfClock(): void {

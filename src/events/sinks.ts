@@ -1,6 +1,6 @@
 // The sinks: listeners inside the process that receive every event, one after the other. A sink that fails does not disturb the others.
 
-import { messageOf } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { RuntimeEvent } from './event.ts'
 
@@ -10,6 +10,15 @@ export interface Sink {
   /** Called synchronously at the emission. A promise is not awaited. */
   onEvent(event: RuntimeEvent): void | Promise<void>
 }
+
+/** A sink by the other name of its method. */
+export interface SnakeSink {
+  readonly name?: string
+  on_event(event: RuntimeEvent): void | Promise<void>
+}
+
+/** A sink of code that is not ours, by either name of its method. */
+export type AnySink = Sink | SnakeSink
 
 type SinksOptions = {
   clock: Clock
@@ -36,12 +45,13 @@ export class Sinks {
     this.#options = options
   }
 
-  register(sink: Sink): void {
+  /** Registers a sink; does nothing for one that is registered. Throws `invalid` for an object without the method of a sink. */
+  register(sink: AnySink): void {
     if (this.#sinks.some((one) => one.sink === sink)) return
-    this.#sinks = [...this.#sinks, { sink, failures: 0, warnedAt: Number.NEGATIVE_INFINITY }]
+    this.#sinks = [...this.#sinks, { sink, method: methodOf(sink), failures: 0, warnedAt: Number.NEGATIVE_INFINITY }]
   }
 
-  unregister(sink: Sink): void {
+  unregister(sink: AnySink): void {
     this.#sinks = this.#sinks.filter((one) => one.sink !== sink)
   }
 
@@ -92,7 +102,7 @@ export class Sinks {
 
   #tell(one: Registered, event: RuntimeEvent): void {
     try {
-      const promised = one.sink.onEvent(event)
+      const promised = (one.sink as Sink)[one.method](event)
       if (promised instanceof Promise) this.#follow(one, promised)
       else one.failures = 0
     } catch (error) {
@@ -124,8 +134,18 @@ export class Sinks {
   }
 }
 
-type Registered = { readonly sink: Sink; failures: number; warnedAt: number }
+/** `method` is the name of its method, of which every sink has one. */
+type Registered = { readonly sink: AnySink; readonly method: 'onEvent'; failures: number; warnedAt: number }
 
-function nameOf(sink: Sink): string {
+/** Returns the name of the method of a sink. Throws `invalid` for an object without one. */
+export function methodOf(sink: AnySink): 'onEvent' {
+  const method = (['onEvent', 'on_event'] as const).find(
+    (name) => typeof (sink as unknown as Record<string, unknown> | null)?.[name] === 'function',
+  )
+  if (!method) throw new LabError('invalid', 'a sink must be an object with a method onEvent(event) or on_event(event)')
+  return method as 'onEvent'
+}
+
+function nameOf(sink: AnySink): string {
   return sink.name ?? sink.constructor?.name ?? 'without a name'
 }

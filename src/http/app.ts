@@ -19,6 +19,7 @@ import { mayHaveChanged } from './live/board.ts'
 import { thenMaybe } from './maybe_promise.ts'
 import { nearPath } from './near_paths.ts'
 import { publicPages, servePages } from './pages.ts'
+import { pluginCalls } from './plugin_calls.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
 import { runPaths, runRoots, serviceRoutes } from './service_routes.ts'
 
@@ -86,6 +87,7 @@ export function app(bench: Bench): Hono<Env> & App {
   }
   // Pages of other origins need headers that Hono's middleware adds.
   const direct: Direct = (asked, env) => (origins().length === 0 ? route(asked, env) : undefined)
+  bench.plugins.connect(pluginCalls(hono))
   return Object.assign(hono, { direct, admits })
 }
 

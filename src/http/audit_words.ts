@@ -37,6 +37,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
   approveKeyRequest: 'Approved|approve the request {request_id} for a key',
   ...{ createBackup: 'Created|create a backup', deleteBackup: 'Deleted|delete the backup {backup_name}' },
   ...{ testNotify: 'Sent|send a test message', reloadSystem: 'Reloaded|reload the configuration' },
+  restartPlugin: 'Restarted|restart the plug-in {plugin_name}',
   drawEpoch: 'Drew|draw a new epoch of the lab',
   loadTopology: 'Loaded|load the topology[ {name}]',
   unloadTopology: 'Unloaded|unload the topology',

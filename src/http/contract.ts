@@ -36,7 +36,8 @@ export type Variables = {
   audited?: AuditedRequest
 }
 
-export type Bindings = Partial<HttpBindings> & { local?: boolean }
+/** `local`: over the control socket. `plugin`: a request of a plug-in, which came over no connection. */
+export type Bindings = Partial<HttpBindings> & { local?: boolean; plugin?: Principal }
 
 export type Env = { Bindings: Bindings | undefined; Variables: Variables }
 

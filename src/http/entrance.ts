@@ -41,7 +41,8 @@ export function entrance(rooms: Rooms): Entrance {
 
   const enter: Enter = (c, proceed, { isPublic } = {}) => {
     try {
-      if (c.env?.local) c.set('principal', local)
+      const known = c.env?.local ? local : c.env?.plugin
+      if (known) c.set('principal', known)
       else {
         if (!ours(headerOf(c, 'host')))
           throw new LabError('misdirected', 'this is not the host that was asked for; add its name to "hosts" in the configuration')

@@ -1,6 +1,7 @@
 // The metrics of the service in the text format of Prometheus, version 0.0.4.
 
 import { type Health, healthReasons } from '../bench/bench.ts'
+import type { LatePlugins } from '../bench/late_plugins.ts'
 import type { ForetoldLive } from '../bench/late_runs.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
@@ -25,6 +26,7 @@ type Rooms = {
   fleet: Fleet | undefined
   queue: Queue | undefined
   foretold: readonly ForetoldLive[]
+  plugins: LatePlugins
   health(): Health
 }
 
@@ -104,6 +106,7 @@ async function metricsOf(rooms: Rooms): Promise<Metric[]> {
     ...queueMetrics(rooms),
     ...runMetrics(rooms),
     ...fleetMetrics(rooms),
+    ...(await pluginMetrics(rooms)),
     ...hostMetrics(rooms),
     ...deviceMetrics(rooms),
   ]
@@ -163,6 +166,20 @@ function fleetMetrics({ fleet }: Rooms): Metric[] {
     one('benchd_fleet_lag_seconds', 'gauge', 'How long the oldest of them has been waiting', status?.lag_s),
     one('benchd_fleet_sent_total', 'counter', 'Events that the broker has acknowledged since the service began', status?.sent),
     one('benchd_fleet_lost_total', 'counter', 'Events that were removed or lost here before they could be sent', status?.lost),
+  ]
+}
+
+/** Returns the metrics of plug-ins, with a value for each of them. */
+async function pluginMetrics({ plugins }: Rooms): Promise<Metric[]> {
+  const all = await plugins.list()
+  const each = (name: string, type: Metric['type'], help: string, of: (status: (typeof all)[number]) => number): Metric => {
+    return { name, type, help, values: all.map((status) => ({ labels: { plugin: status.name }, value: of(status) })) }
+  }
+  return [
+    each('benchd_plugin_running', 'gauge', 'Whether the plug-in runs', ({ state }) => Number(state === 'running')),
+    each('benchd_plugin_events_total', 'counter', 'Events that the plug-in has handled', ({ events_handled }) => events_handled),
+    each('benchd_plugin_dropped_total', 'counter', 'Events that the plug-in lost', ({ events_dropped }) => events_dropped),
+    each('benchd_plugin_restarts_total', 'counter', 'Starts of the plug-in after the first', ({ restarts }) => restarts),
   ]
 }
 

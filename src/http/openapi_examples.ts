@@ -37,6 +37,7 @@ export const usual: Record<string, string | number> = {
   workflow_name: 'seal-and-spin',
   topology_name: 'demo',
   version: '1',
+  plugin_name: 'signal_lamp',
   labware: 'P-0042',
 }
 

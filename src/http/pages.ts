@@ -72,6 +72,7 @@ for (const guide of [
   'commands',
   'api',
   'clients',
+  'plugins',
   'drivers',
   'pylabrobot',
   'lab',

@@ -31,6 +31,7 @@ const exceptions: Record<string, string> = {
   deleteBackup: 'admin',
   reloadSystem: 'admin',
   testNotify: 'admin',
+  restartPlugin: 'admin',
   listDrivers: 'admin',
   identifyInstrument: 'admin',
   addDevice: 'admin',

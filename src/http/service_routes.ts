@@ -15,6 +15,7 @@ import { metricRoutes } from './metrics.ts'
 import { newDeviceRoutes } from './new_devices.ts'
 import { notifyRoutes } from './notify.ts'
 import { operationRoutes } from './operations.ts'
+import { pluginRoutes } from './plugins.ts'
 import { presetRoutes } from './presets.ts'
 import { selfCareRoutes } from './self_care.ts'
 import { simulationRoutes } from './simulation.ts'
@@ -41,6 +42,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...backupRoutes,
   ...notifyRoutes,
   ...cameraRoutes,
+  ...pluginRoutes,
   ...fleetRoutes,
   ...metricRoutes,
 ]

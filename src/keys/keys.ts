@@ -8,12 +8,10 @@ import { type Clock, systemClock } from '../kit/clock.ts'
 import { described } from '../kit/described.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Name } from '../kit/name.ts'
+import { Scope, scopes } from '../kit/scope.ts'
 import { digestOf, mint, partsOf } from './secret.ts'
 
-/** Each scope includes those before it. */
-export const scopes = ['read', 'operate', 'admin'] as const
-export const Scope = v.picklist(scopes)
-export type Scope = v.InferOutput<typeof Scope>
+export { Scope, scopes } from '../kit/scope.ts'
 
 export function allows(scope: Scope, wanted: Scope): boolean {
   return scopes.indexOf(scope) >= scopes.indexOf(wanted)

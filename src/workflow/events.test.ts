@@ -6,6 +6,7 @@ import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from '..
 import type { InjectedFault } from './equipment/pure_equipment.ts'
 import type { Execution } from './runs/execution.ts'
 import { blockers } from './runs/explanation.ts'
+import type { Runtime } from './runtime.ts'
 import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './state/statuses.ts'
 
 const bench = {
@@ -505,6 +506,21 @@ test('there are no handlers of incidents, so that none can call forth the next',
     message: /go to sinks and streams/,
   })
   t.end()
+})
+
+test('a handler reaches the layer of sinks and lists through its system, by the names of the specification too', async (t) => {
+  const heard: string[] = []
+  const bound = {
+    system: undefined as Runtime | undefined,
+    handle() {
+      this.system!.register_sink({ on_event: ({ entity_type, status }) => void heard.push(`${entity_type} ${status}`) })
+      heard.push(typeof this.system!.get_events_for_execution)
+    },
+  }
+  const { runtime } = testRuntime([topology, { ...mixing([mix]), on: { 'THREAD.COMPLETED': [bound] } }])
+  await run(runtime, { workflow: 'work' })
+  t.ok(bound.system === runtime)
+  t.equal(heard[0], 'function')
 })
 
 test('a handler may do at once what an operator may', async (t) => {

@@ -1,7 +1,7 @@
 // The workflow runtime: the loaded topology, the runs on it, and the operations on them.
 
 import { LabError, messageOf } from '../errors.ts'
-import type { RuntimeEvent } from '../events/event.ts'
+import { InProcessEvents } from '../events/in_process.ts'
 import type { Sink } from '../events/sinks.ts'
 import { type Author, nobody } from '../kit/author.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
@@ -36,7 +36,7 @@ import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabou
 
 type Forced = { force?: boolean | undefined; author?: Author | undefined }
 
-export class Runtime {
+export class Runtime extends InProcessEvents {
   readonly #options: RuntimeOptions
   readonly #around: RunContext
   readonly #admission: Admission
@@ -52,6 +52,7 @@ export class Runtime {
   #isClosing = false
 
   constructor(options: RuntimeOptions) {
+    super(options.hub)
     this.#options = options
     this.library = options.library
     this.#admission = new Admission(options.admission ?? unbounded, () => this.runs.open())
@@ -83,23 +84,6 @@ export class Runtime {
       open: () => this.runs.open(),
       ended: (execution) => this.#ended(execution),
     }
-  }
-
-  registerSink(sink: Sink): void {
-    this.#options.hub.registerSink(sink)
-  }
-
-  unregisterSink(sink: Sink): void {
-    this.#options.hub.unregisterSink(sink)
-  }
-
-  /** Resolves with every event since a time (Unix time, s), including all that were emitted before the call. */
-  getEventsSince(timestamp?: number): Promise<RuntimeEvent[]> {
-    return this.#options.hub.getEventsSince(timestamp)
-  }
-
-  getEventsForExecution(execution_id: string): Promise<RuntimeEvent[]> {
-    return this.#options.hub.getEventsForExecution(execution_id)
   }
 
   /** Loads a topology. Throws `not_found`; `conflict` while another one is loaded, unless `force`, which also aborts the open runs on it. */

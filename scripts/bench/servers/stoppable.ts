@@ -5,21 +5,22 @@ import { findBeside } from '../../../src/workflow/search_worker.ts'
 import { answerParent } from '../child.ts'
 import { heldRun } from '../forecast/held_run.ts'
 import { problemOf } from '../makespan/problem.ts'
+import { lagOf, pluginsWith } from './plugged.ts'
 import { serviceWith } from './service.ts'
 import { fillPool } from './thread_pool.ts'
 
 export type Stoppable = { port: number; key: string; path: string }
-/** The work that goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work, plans or forecasts without a pause. */
-export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean; planning?: boolean; foretelling?: boolean }
+/** The work that goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work, plans or forecasts without a pause. `lag` asks for the lag of events. */
+export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean; planning?: boolean; foretelling?: boolean; lag?: boolean }
 
-/** `broker` is the address of a lab's broker, for a bench with a fleet. */
-const [, , pty = '', driver = 'bioshake', broker] = process.argv
+/** `broker` is the address of a lab's broker, for a bench with a fleet; `abuse` the name of what a plug-in does. */
+const [, , pty = '', driver = 'bioshake', broker, abuse] = process.argv
 
 const device = { device_id: 'device-1', driver, transport: { kind: 'serial', path: pty } }
 const fleet = broker && { fleet: { servers: [broker], lab: 'floor-2', name: 'bench-1' } }
 // All readers have one key.
 const limits = { long_requests_per_key: 256 }
-const { bench, url } = await serviceWith({ devices: [device], limits, ...fleet })
+const { bench, url } = await serviceWith({ devices: [device], limits, ...fleet, ...(abuse && { plugins: pluginsWith(abuse) }) })
 const { api_key } = await bench.keys.create({ name: 'bench', scope: 'operate' })
 const problem = await problemOf({ kind: 'job', plates: 12, devices: 6 })
 const instrument = bench.registry.find('device-1')
@@ -27,7 +28,8 @@ const makeForecast = await heldRun(20)
 const going: Beside = {}
 
 const stoppable: Stoppable = { port: Number(new URL(url).port), key: api_key, path: '/api/devices/device-1/stop' }
-answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false, planning = false, foretelling = false }: Beside) => {
+answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false, planning = false, foretelling = false, lag }: Beside) => {
+  if (lag) return lagOf(bench)
   const before = { ...going }
   Object.assign(going, { port_busy, events, pool_full, planning, foretelling })
   if (port_busy && !before.port_busy) void askOn()

@@ -16,6 +16,7 @@ import { avahi, certificate, network } from './network.ts'
 import { notify } from './notify.ts'
 import { type Patient, type ServiceView, serviceUser, type Who } from './patient.ts'
 import { gpio, i2c } from './pins.ts'
+import { plugins } from './plugins.ts'
 import { ports } from './ports.ts'
 import { configuration, isTakenUp, service } from './service.ts'
 import { eventLog, keys, storage } from './storage.ts'
@@ -59,6 +60,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   notify,
   cameras,
   fleet,
+  plugins,
   instruments,
 }
 

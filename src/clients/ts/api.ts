@@ -262,6 +262,10 @@ export type TestNotifyResponse = { receivers: Array<{ host: string; failure: str
 
 export type ListCamerasResponse = { cameras: Array<{ name: string; taken_at: number | null; failure: string | null; at_incidents: boolean; at_run_ends: boolean }> }
 
+export type ListPluginsResponse = { plugins: Array<RestartPluginResponse> }
+
+export type RestartPluginResponse = { name: string; title: string | null; module: string; layer: 'isolated' | 'in_process'; scope: 'read' | 'operate' | 'admin'; state: 'starting' | 'running' | 'waiting' | 'failed' | 'held' | 'stopped'; events_handled: number; events_waiting: number; events_dropped: number; restarts: number; last_error: string | null; last_error_at: number | null; memory_mib: number | null }
+
 export type GetLabResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } | null; benches: Array<{ name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null; url: string; fingerprint: string | null; version: string; epoch: string; machine: string; health: string; devices: Record<string, number>; incidents: number; positions: Array<string> }> }
 
 export type DrawEpochResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } }
@@ -592,6 +596,10 @@ export type Operations = {
   listCameras: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListCamerasResponse }
   /** Get a picture of a camera that is at most a second old */
   getPicture: { path: { camera: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** List the plug-ins of the configuration, with their state, their events and their last error */
+  listPlugins: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListPluginsResponse }
+  /** Start a plug-in anew, with its file as it is now; also one that was given up */
+  restartPlugin: { path: { plugin_name: string }; query: Record<string, never>; body: undefined; answer: RestartPluginResponse }
   /** Show how this bench is connected to its lab, and which benches are there */
   getLab: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLabResponse }
   /** Go on under the name of this bench after another box has sent events under it; draws a new epoch */
@@ -876,6 +884,8 @@ export const operations = {
   testNotify: ['POST', '/api/system/notify/test'],
   listCameras: ['GET', '/api/cameras'],
   getPicture: ['GET', '/api/cameras/{camera}/picture'],
+  listPlugins: ['GET', '/api/plugins'],
+  restartPlugin: ['POST', '/api/plugins/{plugin_name}/restart'],
   getLab: ['GET', '/api/lab'],
   drawEpoch: ['POST', '/api/lab/epoch'],
   getMetrics: ['GET', '/metrics'],

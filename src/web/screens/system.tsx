@@ -8,7 +8,7 @@ import { ask, mayAdminister, scope, state } from '../store.tsx'
 import { Time } from '../time.tsx'
 import { duration } from '../words.ts'
 import { Keys } from './system_access.tsx'
-import { Backups, Configuration, Doctor, Messages } from './system_care.tsx'
+import { Backups, Configuration, Doctor, Messages, Plugins } from './system_care.tsx'
 import { Ports } from './system_ports.tsx'
 
 const syncWords: Record<string, string> = {
@@ -72,6 +72,7 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
       <Simulated />
       {mayAdminister.value && <Doctor />}
       <Ports />
+      <Plugins />
       {mayAdminister.value ? (
         <>
           <Keys />

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { Operations } from '../../clients/ts/benchd.ts'
 import { Act, Block, Empty, useAnswer } from '../parts.tsx'
-import { ask, download, notice } from '../store.tsx'
+import { ask, download, mayAdminister, notice } from '../store.tsx'
 import { Time } from '../time.tsx'
 
 type Findings = Operations['examineSystem']['answer']
@@ -119,6 +119,49 @@ export function Backups() {
           ))}
         </ul>
       )}
+    </Block>
+  )
+}
+
+/** The words for the state of a plug-in. */
+const pluginWords: Record<string, string> = {
+  starting: 'is starting',
+  running: 'runs',
+  waiting: 'has ended and is started again soon',
+  failed: 'has failed and is not started again',
+  held: 'is kept from starting by safe mode',
+  stopped: 'is stopped',
+}
+
+/** The plug-ins of the configuration; nothing without any. */
+export function Plugins() {
+  const found = useAnswer('listPlugins')
+  const plugins = found.value?.plugins ?? []
+  if (plugins.length === 0) return null
+  const restart = async (name: string) => {
+    await ask('restartPlugin', { path: { plugin_name: name } })
+    await found.read()
+  }
+  return (
+    <Block title="Plug-ins">
+      <ul class="list">
+        {plugins.map(({ name, state, layer, scope, events_handled, events_dropped, memory_mib, last_error }) => (
+          <li key={name} class="row">
+            <span>
+              <strong>{name}</strong> {pluginWords[state]}, {layer === 'in_process' ? 'in the service' : 'in a process of its own'}, scope{' '}
+              {scope}, {events_handled} events{events_dropped > 0 && `, ${events_dropped} dropped`}
+              {memory_mib !== null && `, ${memory_mib} MiB`}
+              {last_error && (
+                <>
+                  <br />
+                  <small class="trouble long">{last_error}</small>
+                </>
+              )}
+            </span>
+            {mayAdminister.value && <Act label="Restart" name={`Restart the plug-in ${name}`} kind="quiet" onPress={() => restart(name)} />}
+          </li>
+        ))}
+      </ul>
     </Block>
   )
 }

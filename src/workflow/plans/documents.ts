@@ -138,7 +138,7 @@ const thread = (step: v.GenericSchema<unknown, Step>) =>
 /** A function that is called with the registered name and the context; or an object with `handle`, which gets the system first. */
 export type Handler = ((eventName: string, context: Readonly<Record<string, unknown>>) => void | Promise<void>) | SystemBoundHandler
 interface SystemBoundHandler {
-  /** Set when the execution starts. */
+  /** The runtime, set when the execution starts. It has `registerSink`, `getEventsSince` and their like, also as `register_sink`. */
   system?: unknown
   handle(eventName: string, context: Readonly<Record<string, unknown>>): void | Promise<void>
 }
