@@ -5,15 +5,20 @@ import { pathToFileURL } from 'node:url'
 import { LabError, messageOf } from '../errors.ts'
 import * as hooks from './module_hooks.ts'
 
+/** The modules of the service that user modules import by name, with their URLs. All are given to the hooks at once, because a hook thread takes no more later. */
+const names: Readonly<Record<string, string>> = {
+  'benchd/workflow': new URL('../workflow/plans/author.js', import.meta.url).href,
+  'benchd/plugin': new URL('../plugins/author.js', import.meta.url).href,
+}
+
 let loadings = 0
 let areHooked = false
 
 /**
- * Runs the file and returns its default export, undefined if it has none. `names` are the packages that it may import, with their
- * URLs; those of the first call are used. Throws `invalid`. Loaded modules stay in memory, so do not call it in a loop.
+ * Runs the file and returns its default export, undefined if it has none. Throws `invalid`. Loaded modules stay in memory, so do not call it in a loop.
  */
-export async function loadModule(path: string, names: Readonly<Record<string, string>>): Promise<unknown> {
-  if (!areHooked) hook(names)
+export async function loadModule(path: string): Promise<unknown> {
+  if (!areHooked) hook()
   areHooked = true
   const url = pathToFileURL(path)
   url.searchParams.set(hooks.mark, String(++loadings))
@@ -25,7 +30,7 @@ export async function loadModule(path: string, names: Readonly<Record<string, st
 }
 
 /** Registers the hooks: since Node 22.15 in this thread, by `registerHooks`. */
-function hook(names: Readonly<Record<string, string>>): void {
+function hook(): void {
   if ('registerHooks' in nodeModule) {
     hooks.initialize(names)
     const { registerHooks } = nodeModule as unknown as { registerHooks(given: object): void }

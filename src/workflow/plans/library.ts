@@ -22,9 +22,6 @@ export type Library = {
   faults: readonly Fault[]
 }
 
-/** The packages that modules may import by name. */
-const names = { 'benchd/workflow': new URL('./author.js', import.meta.url).href }
-
 /** Reads `*.json` and `*.ts` of a folder, without subfolders. Modules are executed, so write access to the folder means code execution as the service. */
 export async function readFolder(folder: string): Promise<{ sources: Source[]; faults: Fault[] }> {
   const sources: Source[] = []
@@ -47,7 +44,7 @@ async function readable(folder: string, faults: Fault[]): Promise<string[]> {
 const readers: Readonly<Record<Workflow['form'], (path: string) => Promise<unknown>>> = {
   json: async (path) => parseJsonWithComments(await readText(path), path),
   typescript: async (path) => {
-    const input = await loadModule(path, names)
+    const input = await loadModule(path)
     if (input === undefined) throw wrong(path, 'it has no default export; a file that others import belongs in a folder beneath')
     return input
   },
