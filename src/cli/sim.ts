@@ -24,6 +24,7 @@ const sim = command({
     link: { type: 'string', value: 'PATH', help: 'Path of a symbolic link to the pseudo-terminal' },
     settings: { type: 'string', value: 'JSON', help: 'Settings of the driver, as in the configuration' },
     'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds per real second; default 1' },
+    config: { type: 'string', value: 'FILE', help: 'Configuration beside which drivers of your own lie; default /etc/benchd/config.json' },
   },
   example: 'benchd sim bioshake --pty',
   async run({ options, operands: [name = ''] }) {
@@ -33,7 +34,7 @@ const sim = command({
       import('../kit/schema.ts'),
       import('../kit/json.ts'),
     ])
-    const driver = await driverNamed(name, 'not_found')
+    const driver = await driverNamed(name, { otherwise: 'not_found', config: options.config })
     if (isOnPins(driver)) throw new CliError('usage', `${name} hangs on pins, not on a serial port; simulate it in a configuration`)
     if ((options.tcp === undefined) !== (options.pty === true))
       throw new CliError('usage', 'benchd sim wants --pty or --tcp PORT: where the simulator is served')

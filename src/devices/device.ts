@@ -172,8 +172,10 @@ export type Person = {
   undertake(withdraw: (error: LabError) => void): () => void
 }
 
-/** A device with a program behind it, which describes itself and performs its operations by name. */
+/** What a device has beyond the tables: the program behind it describes it, or its driver. Such operations are performed by name. */
 export type SelfDescribed = {
+  /** Whether a program is behind it, which may describe itself otherwise later. A driver describes its device once. */
+  readonly isProgram: boolean
   /** Keyed by name, including those of the table; empty before the first description. */
   readonly operations: ReadonlyMap<string, OwnOperation>
   /** Whether it has ever described itself. */

@@ -155,7 +155,7 @@ export class Instrument {
   acceptDescription(by: Caller): boolean {
     this.lock.admit(by)
     const { described } = this.#mustBeDriven('stop').device
-    if (described) return described.accept()
+    if (described?.isProgram) return described.accept()
     throw new LabError('invalid', `${this.device_id} does not describe itself: only a bridge does`)
   }
 
@@ -163,6 +163,14 @@ export class Instrument {
   wire(): Wire {
     const { wire } = this.#mustBeDriven('initialized')
     return { device_id: this.device_id, frames: wire.frames(), fault_frames: wire.faultFrames }
+  }
+
+  /** Ends what the device does if it has this driver of the lab's own, for an error for which nobody waited. Returns whether it has. */
+  endIfDrivenBy(driver: string, error: unknown): boolean {
+    const { driven } = this.#configured
+    if (this.#configured.driver !== driver || !driven?.fail) return false
+    driven.fail(error)
+    return true
   }
 
   /** Applies a new name and new bounds. A running operation is not affected. */

@@ -53,7 +53,7 @@ export function onlyReads(device: Device): boolean {
 
 /** Returns the operation that the tests halt and unplug on a real line: the first of those that take longest, besides `initialize`. Virtual time covers all. */
 export function tried(device: Device, trial: Trial | undefined): Name {
-  if (trial?.operation) return trial.operation
+  if (trial?.operation) return trial.operation as Name
   const [first = 'initialize', ...others] = namesOn(device).filter((name) => name !== 'initialize')
   return others.reduce(
     (longest, name) => (operations[name].typical_seconds > operations[longest].typical_seconds ? name : longest),

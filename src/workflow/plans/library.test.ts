@@ -103,7 +103,7 @@ test('a place in a TypeScript file that goes wrong is told with its own line and
   t.same(sources, [])
   t.match(faults[0]?.reason, /Cannot read properties of undefined/)
   const { loadModule } = await import('../../kit/modules.ts')
-  const error = await loadModule(join(folder, 'x.ts'), {}).catch((error: Error) => error.cause as Error)
+  const error = await loadModule(join(folder, 'x.ts')).catch((error: Error) => error.cause as Error)
   t.match((error as Error).stack, /x\.ts\S*:6:36/)
 })
 
