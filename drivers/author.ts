@@ -59,6 +59,7 @@ const schema = {
   string: v.string,
   union: v.union,
 }
+
 export { schema as v }
 
 /** Types the driver of an instrument on a serial line: `export const driver = serialDriver({…})`. */

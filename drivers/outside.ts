@@ -101,12 +101,20 @@ async function load({ path }: Place, entry: string): Promise<AnyDriver> {
   ;(globalThis as Record<symbol, unknown>)[Symbol.for('benchd/driver')] ??= await import('./author.ts')
   const { driver = undefined, default: usual } = await inTime(loadExports(join(path, entry)), entry)
   const found = driver ?? usual
-  if (typeof found !== 'object' || found === null) throw new LabError('invalid', `${entry} exports no driver: export const driver = serialDriver({…})`)
+  if (typeof found !== 'object' || found === null)
+    throw new LabError('invalid', `${entry} exports no driver: export const driver = serialDriver({…})`)
   return checkedDriver(found as AnyDriver, entry)
 }
 
 /** The members without which a record is no driver. */
-const needed = { about: 'object', settings: 'object', typical: 'object', profile: 'function', open: 'function', simulate: 'function' } as const
+const needed = {
+  about: 'object',
+  settings: 'object',
+  typical: 'object',
+  profile: 'function',
+  open: 'function',
+  simulate: 'function',
+} as const
 
 /** Throws `invalid`, naming the member, for a record that is no driver. */
 function checkedDriver(driver: AnyDriver, entry: string): AnyDriver {
@@ -116,8 +124,10 @@ function checkedDriver(driver: AnyDriver, entry: string): AnyDriver {
     if (!is || its[name] === null) throw new LabError('invalid', `${entry}: the driver has no ${name}, or it is no ${type}`)
   }
   mustBeType(driver.type)
-  if (typeof driver.about.instrument !== 'string') throw new LabError('invalid', `${entry}: about.instrument names the maker and the instrument`)
-  if (isOnPins(driver)) throw new LabError('invalid', `${entry}: it hangs on pins; only drivers of instruments on a line can be outside of benchd`)
+  if (typeof driver.about.instrument !== 'string')
+    throw new LabError('invalid', `${entry}: about.instrument names the maker and the instrument`)
+  if (isOnPins(driver))
+    throw new LabError('invalid', `${entry}: it hangs on pins; only drivers of instruments on a line can be outside of benchd`)
   if (!driver.serial && !driver.tcp) throw new LabError('invalid', `${entry}: the driver has neither serial nor tcp`)
   const usual = v.safeParse(driver.settings, {})
   if (!usual.success) throw new LabError('invalid', `${entry}: its settings must all have defaults: ${usual.issues[0].message}`)
@@ -137,10 +147,14 @@ async function manifestOf(path: string): Promise<Manifest | undefined> {
 
 /** Returns the path of the file to load, below the folder. */
 function entryOf({ source, path }: Place, manifest: Manifest | undefined): string {
-  const entry = source === 'folder' ? entries.find((name) => isFile(join(path, name))) : (exported(manifest?.exports) ?? manifest?.main ?? 'index.js')
+  const entry =
+    source === 'folder' ? entries.find((name) => isFile(join(path, name))) : (exported(manifest?.exports) ?? manifest?.main ?? 'index.js')
   if (entry === undefined || !isFile(join(path, entry))) throw new LabError('not_found', `${path} has no ${entry ?? entries.join(' or ')}`)
   if (source === 'package' && entry.endsWith('.ts'))
-    throw new LabError('invalid', `${path}: a package holds JavaScript, for Node reads no TypeScript in node_modules; build it before it is published`)
+    throw new LabError(
+      'invalid',
+      `${path}: a package holds JavaScript, for Node reads no TypeScript in node_modules; build it before it is published`,
+    )
   return entry
 }
 
@@ -170,7 +184,10 @@ async function checkedStamp(path: string): Promise<string> {
 function inTime<Value>(work: Promise<Value>, entry: string): Promise<Value> {
   let timer: NodeJS.Timeout
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new LabError('invalid', `${entry} was not loaded within ${load_ms / 1000} s; see what it awaits at its top`)), load_ms)
+    timer = setTimeout(
+      () => reject(new LabError('invalid', `${entry} was not loaded within ${load_ms / 1000} s; see what it awaits at its top`)),
+      load_ms,
+    )
   })
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

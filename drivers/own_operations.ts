@@ -1,6 +1,6 @@
 // Gives the device of a driver the operations and readings of its own that the driver describes, by the path that bridges use.
 
-import * as v from 'valibot'
+import type * as v from 'valibot'
 import { BridgeType, Operations, type OwnOperation, ownOperations, Readings } from '../src/devices/description.ts'
 import type { AskedOperation, Device, SelfDescribed } from '../src/devices/device.ts'
 import { operations as table } from '../src/devices/operations.ts'
@@ -47,7 +47,8 @@ export function ownOf<Settings>(driver: Pick<AnyDriverOf<Settings>, 'own'>, sett
       throw new LabError('invalid', `${name} is an operation and a reading; rename one of them`)
   }
   const known = measurements().find(({ name }) => Object.hasOwn(readings, name))
-  if (known) throw new LabError('invalid', `readings.${known.name}: every bench has it, leave out its description; its method is ${known.question}`)
+  if (known)
+    throw new LabError('invalid', `readings.${known.name}: every bench has it, leave out its description; its method is ${known.question}`)
   const all = ownOperations({ operations })
   for (const { params } of all.values()) void params
   return { operations: all, readings }
@@ -73,7 +74,8 @@ function describedBy(device: Device, { operations, readings }: Described): SelfD
     },
     async read(reading) {
       const answer = await methods[reading]!()
-      const { value, target = null } = typeof answer === 'number' ? { value: answer } : (answer as { value: number; target?: number | null })
+      const { value, target = null } =
+        typeof answer === 'number' ? { value: answer } : (answer as { value: number; target?: number | null })
       if (Number.isFinite(value)) return { value, target }
       throw new LabError('device_failed', `its driver gave ${value} as ${reading}; look for the mistake in the driver`)
     },

@@ -76,5 +76,8 @@ function namedDrivers(content: unknown): string[] {
 function rightParts(content: unknown, outside: readonly string[]): { devices: ReadDevice[]; stop_input: ConfigFile['stop_input'] } {
   const { devices, stop_input } = Object(content) as { devices?: unknown; stop_input?: unknown }
   const contact = v.safeParse(ContactWiring, stop_input)
-  return { devices: (Array.isArray(devices) ? devices : []).map((device, index) => readDevice(device, index, outside)), stop_input: contact.success ? contact.output : undefined }
+  return {
+    devices: (Array.isArray(devices) ? devices : []).map((device, index) => readDevice(device, index, outside)),
+    stop_input: contact.success ? contact.output : undefined,
+  }
 }

@@ -150,7 +150,8 @@ function rehearsing(device: DeviceConfig, around: Rehearsing): Configured {
   if (device.kind === 'external') return external(device)
   if (device.kind === 'person') return { ...person(device, scaled(clock, time_scale)), simulated: true, time_scale }
   if (device.kind === 'unloaded') return notLoaded(device)
-  const { simulation, ...made } = device.kind === 'bridge' ? onSimulatedBridge(device, around) : onSimulator(device, time_scale, clock, device.outside && { slow() {} })
+  const { simulation, ...made } =
+    device.kind === 'bridge' ? onSimulatedBridge(device, around) : onSimulator(device, time_scale, clock, device.outside && { slow() {} })
   hands?.set(device.device_id, simulation)
   const link = untilClosed(made.driven.link, () => simulation.powerOff())
   // The configuration names the real instrument.

@@ -37,6 +37,7 @@ const sections = {
     sim: () => import('./sim.ts'),
     replay: () => import('./replay.ts'),
     bridge: () => import('./bridge.ts'),
+    drivers: () => import('./drivers.ts'),
     'safe-off': () => import('./safe_off.ts'),
   },
   Care: {

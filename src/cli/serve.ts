@@ -136,7 +136,10 @@ async function serveUntilSignalled(
     const driver = driverBlamed(error)
     const blamed = driver === undefined ? [] : started.bench.registry.all().filter((device) => device.endIfDrivenBy(driver, error))
     if (blamed.length > 0) {
-      words.error(`the driver ${driver} failed; ${blamed.map(({ device_id }) => device_id).join(' and ')} cannot be used until initialized`, error)
+      words.error(
+        `the driver ${driver} failed; ${blamed.map(({ device_id }) => device_id).join(' and ')} cannot be used until initialized`,
+        error,
+      )
       return
     }
     words.error('ending because of a fault of our own; every device is stopped', error)

@@ -6,7 +6,7 @@ import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
 import type { Limit } from '../devices/device.ts'
 import { operations, type Performable } from '../devices/operations.ts'
-import { paramsOf, preparing, stepped } from '../testing/drivers/trials.ts'
+import { paramsOf, preparing, stepped } from '../conformance/trials.ts'
 import { calm, onPins, onSimulator } from '../testing/drivers.ts'
 import { openTestBench } from '../testing/http.ts'
 

@@ -8,8 +8,8 @@ import type { NewDevices } from '../bench/new_devices.ts'
 import type { Reloading } from '../bench/reloading.ts'
 import type { Runs } from '../bench/runs.ts'
 import { DeviceConfig, DeviceId, ExpectedIdentity, SerialTransport, SimulatedTransport, TcpTransport } from '../config/file.ts'
-import { Identity, OperationResult } from '../devices/records.ts'
 import { folderOf } from '../config.ts'
+import { Identity, OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
@@ -57,11 +57,7 @@ export const newDeviceRoutes: Route<Rooms>[] = [
       }),
     },
     async handle({ rooms: { reloading, new_devices } }) {
-      const [found, own, is_writable] = await Promise.all([
-        Promise.all(driverNames.map(rowOf)),
-        ownRows(reloading),
-        new_devices.mayWrite(),
-      ])
+      const [found, own, is_writable] = await Promise.all([Promise.all(driverNames.map(rowOf)), ownRows(reloading), new_devices.mayWrite()])
       return json({ config_file: reloading.path ?? null, is_writable, drivers: [...found.flat(), ...own] })
     },
   }),
@@ -170,8 +166,20 @@ async function ownRows({ path, config: { devices } }: Reloading) {
 
 const unknown = { type: 'unknown', is_tcp: true, tcp_port: null, models: [], model: null }
 
-function rowFor({ about, type, settings, tcp, changes_speed }: Exclude<AnyDriver, { plan: unknown }>, driver: string, source: 'shipped' | 'folder' | 'package') {
-  return { driver, instrument: about.instrument, type, source, is_tcp: changes_speed !== true, tcp_port: tcp?.port ?? null, ...modelsOf(settings) }
+function rowFor(
+  { about, type, settings, tcp, changes_speed }: Exclude<AnyDriver, { plan: unknown }>,
+  driver: string,
+  source: 'shipped' | 'folder' | 'package',
+) {
+  return {
+    driver,
+    instrument: about.instrument,
+    type,
+    source,
+    is_tcp: changes_speed !== true,
+    tcp_port: tcp?.port ?? null,
+    ...modelsOf(settings),
+  }
 }
 
 /** Lists the values of the setting `model`, and its default. */

@@ -139,7 +139,8 @@ function placeOf(id: string, { devices, path }: File): number {
 /** Throws for a device whose driver cannot be used. */
 function mustBeLoaded(id: string, { devices }: Config): void {
   const device = devices.find(({ device_id }) => device_id === id)
-  if (device?.kind === 'unloaded') throw new CliError('failed', `nothing was changed: the driver ${device.driver} cannot be used: ${device.why}`)
+  if (device?.kind === 'unloaded')
+    throw new CliError('failed', `nothing was changed: the driver ${device.driver} cannot be used: ${device.why}`)
 }
 
 function mustBeNamed(name: string | undefined): void {

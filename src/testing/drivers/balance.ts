@@ -4,7 +4,7 @@ import { test } from 'tap'
 import type { Driver } from '../../../drivers/driver.ts'
 import type { Simulator } from '../../../drivers/transports/simulator.ts'
 import { type Bench, calm, onSimulator } from '../drivers.ts'
-import { type Hand, tampered } from './tampered.ts'
+import { type Hand, tampered } from '../../conformance/tampered.ts'
 
 type Balance = Bench & { put(grams: number): void; hand: Hand }
 

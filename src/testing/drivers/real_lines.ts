@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { type LineDriver, serialOf } from '../../../drivers/driver.ts'
 import { simulatedLine } from '../../../drivers/transports/simulated_line.ts'
 import { VirtualClock } from '../../kit/clock.ts'
-import { type Name, tried } from './trials.ts'
+import { type Name, tried } from '../../conformance/trials.ts'
 
 const usual = 20
 

@@ -1,7 +1,7 @@
 // For tests: a simulated instrument whose line can be tampered with: answers are changed, forged or lost, or the power is cut.
 
-import type { Driver, LineDriver } from '../../../drivers/driver.ts'
-import type { InstrumentEnd, Simulator } from '../../../drivers/transports/simulator.ts'
+import type { Driver, LineDriver } from '../../drivers/driver.ts'
+import type { InstrumentEnd, Simulator } from '../../drivers/transports/simulator.ts'
 
 type Send = (bytes: Uint8Array) => void
 
