@@ -8,7 +8,7 @@ import type { Attached } from './attach.ts'
 export function unloaded(driver: string, why: string): Attached & { profile: AnyProfile } {
   const unusable = `its driver ${driver} could not be used: ${why}; mend the driver, then reload the configuration`
   const refuse = async (): Promise<never> => {
-    throw new LabError('disconnected', unusable)
+    throw new LabError('interlock', unusable)
   }
   const link: Attached['link'] = {
     state: 'closed' as Link['state'],

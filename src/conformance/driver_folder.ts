@@ -6,6 +6,7 @@ import { driverIn } from '../../drivers/outside.ts'
 import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
 import { loadExports } from '../kit/modules.ts'
+import type { Test } from './assertions.ts'
 import * as author from './author.ts'
 import { type Outcome, runTest } from './runner.ts'
 import { keepsPromises, settingsOf, takesAsDeclared, tellsErrors } from './suite.ts'
@@ -17,8 +18,23 @@ export async function testDriver(folder: string, { only, ended }: Testing): Prom
   const found = await driverIn(folder)
   if ('why' in found) throw new LabError('invalid', `the driver in ${folder} cannot be loaded: ${found.why}`)
   const { driver, name } = found
-  for (const { name: title, work } of [...(await ownTests(folder)), ...testsOf(driver, name)])
-    if (only === undefined || title.includes(only)) await runTest(title, work, ended)
+  const thrown: unknown[] = []
+  const onThrown = (error: unknown) => void thrown.push(error)
+  process.on('uncaughtException', onThrown)
+  try {
+    for (const { name: title, work } of [...(await ownTests(folder)), ...testsOf(driver, name)])
+      if (only === undefined || title.includes(only)) await runTest(title, work, ended)
+    await runTest(`${name} throws nothing where nobody waits for it`, (t) => throwsNothing(t, thrown), ended)
+  } finally {
+    process.removeListener('uncaughtException', onThrown)
+  }
+}
+
+/** Fails for each error that was thrown in a timer, or that rejected a promise for which nobody waited. */
+async function throwsNothing(t: Test, thrown: readonly unknown[]): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+  for (const error of new Set(thrown.map((one) => (one instanceof Error ? (one.stack ?? one.message) : String(one))))) t.fail(error)
+  t.equal(thrown.length, 0, 'nothing was thrown')
 }
 
 type Work = Parameters<typeof runTest>[1]
