@@ -62,6 +62,11 @@ const schema = {
 
 export { schema as v }
 
+/** Returns the bytes of a text, one for each character. */
+export function latin1(text: string): Uint8Array {
+  return Buffer.from(text, 'latin1')
+}
+
 /** Types the driver of an instrument on a serial line: `export const driver = serialDriver({…})`. */
 export function serialDriver<Settings>(driver: Driver<Settings>): Driver<Settings> {
   return driver

@@ -35,7 +35,7 @@ export type Own = {
 export type OwnAsked = { operation_id: string; progressed(progress: Progress): void }
 
 type Common<Settings> = {
-  /** One of the types of the catalogue, or a word of its own: small letters, digits and `_`. */
+  /** A type of the catalogue, or a word of its own: small letters, digits and `_`. */
   readonly type: DeviceType | (string & {})
   readonly about: About
   /** A strict object whose members all have defaults, so that `{}` is valid. */

@@ -7,7 +7,7 @@ import { messageOf } from '../src/errors.ts'
 import type { Clock } from '../src/kit/clock.ts'
 import type { Line } from './transports/line.ts'
 
-/** What is done about a driver of the lab's own that misbehaves. */
+/** Acts upon a driver of the lab's own that misbehaves. */
 export type Guard = {
   /** Called with the milliseconds for which its code kept the event loop. */
   slow(ms: number): void

@@ -20,6 +20,7 @@ export const {
   isRefusal,
   keepTime,
   LabError,
+  latin1,
   lineReader,
   messageOf,
   mustSlowDown,

@@ -18,7 +18,7 @@ import { type AnyDriver, isOnPins } from './driver.ts'
 import { type DriverName, drivers } from './index.ts'
 import { mustBeType, ownOf } from './own_operations.ts'
 
-/** Where a driver of the lab's own lies. */
+/** The place of a driver of the lab's own. */
 export type Place = { source: 'folder' | 'package'; path: string }
 /** A driver, or the reason why it could not be loaded. `stamp` changes with its files. */
 export type OutsideDriver = Place & { name: string; version: string | null; stamp: string } & ({ driver: AnyDriver } | { why: string })

@@ -81,7 +81,7 @@ const begin = command({
     const folder = join(resolve(options.folder ?? 'drivers'), name)
     if (exists(folder)) throw new CliError('busy', `${folder} is there already and stays as it is; take another name, or another --folder`)
     const { createSynced, makeFolder } = await import('../kit/durable.ts')
-    const files = driverFiles(name, type)
+    const files = await driverFiles(name, type)
     await makeFolder(folder)
     for (const [file, text] of Object.entries(files)) await createSynced(join(folder, file), text, { mode: 0o644, isNew: true })
     if (options.json) return print(JSON.stringify({ folder, files: Object.keys(files) }))

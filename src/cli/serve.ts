@@ -134,7 +134,9 @@ async function serveUntilSignalled(
   const { driverBlamed } = await import('../../drivers/outside.ts')
   process.on('uncaughtException', (error) => {
     const driver = driverBlamed(error)
-    const blamed = driver === undefined ? [] : started.bench.registry.all().filter((device) => device.endIfDrivenBy(driver, error))
+    const blamed =
+      driver === undefined ? [] : started.bench.registry.all().filter((device) => device.info().driver === driver && device.fail)
+    for (const device of blamed) device.fail?.(error)
     if (blamed.length > 0) {
       words.error(
         `the driver ${driver} failed; ${blamed.map(({ device_id }) => device_id).join(' and ')} cannot be used until initialized`,

@@ -172,7 +172,7 @@ export type Person = {
   undertake(withdraw: (error: LabError) => void): () => void
 }
 
-/** What a device has beyond the tables: the program behind it describes it, or its driver. Such operations are performed by name. */
+/** Operations and readings beyond the tables, which the program behind a device describes, or its driver. Such operations are performed by name. */
 export type SelfDescribed = {
   /** Whether a program is behind it, which may describe itself otherwise later. A driver describes its device once. */
   readonly isProgram: boolean
