@@ -134,4 +134,32 @@ function shown({ names, failures }: Outcome): string {
   return [`${colored('red', 'FAIL')}  ${name}`, ...lines].join('\n')
 }
 
-export const commands = [list, begin, tryOne]
+const verify = command({
+  name: 'drivers verify',
+  summary: 'Check that the file of a trial (benchd devices certify) is unchanged, and show what came of it',
+  operands: ['FILE'],
+  example: 'benchd drivers verify trial-shaker-1.json',
+  async run({ options, operands: [path = ''] }) {
+    const { isUnchanged, readTrial } = await import('../conformance/trial_file.ts')
+    const file = await readTrial(path)
+    const { device, instrument, benchd, began, ended_at, simulated, steps } = file.trial
+    const is_unchanged = isUnchanged(file)
+    const { model, serial_number, firmware_version } = instrument
+    if (options.json) print(JSON.stringify({ is_unchanged, simulated, device, instrument, benchd, began, ended_at, steps }))
+    else {
+      print(is_unchanged ? 'the file is as it was signed' : 'THE FILE WAS CHANGED since it was signed: take nothing from it')
+      print(`${device.driver}: ${[model, serial_number, firmware_version].map((one) => one ?? '-').join(', ')}; benchd ${benchd}, ${began}`)
+      if (simulated) print('simulated: it does not count')
+      if (ended_at !== null) print(`ended by the person at: ${ended_at}`)
+      print(
+        table(
+          ['STEP', 'RESULT', 'SAID', 'NOTE'],
+          steps.map(({ name, result, said, note: words }) => [name, result, said ?? '', words ?? '']),
+        ),
+      )
+    }
+    return is_unchanged ? 0 : 1
+  },
+})
+
+export const commands = [list, begin, tryOne, verify]
