@@ -104,6 +104,7 @@ test('it is configured, its operation runs over the API and in a workflow, and w
   const service = running(t, folder, ['serve', ...places, ...data])
   await service.line(/listens on/)
   service.child.stdout.resume()
+  await until(async () => (await call<{ identity: object | null }>('GET', '/api/devices/pump-1')).identity !== null)
   t.match(await call('GET', '/api/devices/pump-1'), { type: 'pump', driver: 'my_pump', identity: { model: 'my_pump' } })
   const { operations, readings } = await call<{ operations: { name: string }[]; readings: object[] }>(
     'GET',

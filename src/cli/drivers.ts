@@ -98,7 +98,7 @@ const begin = command({
 
 const tryOne = command({
   name: 'drivers test',
-  summary: 'Test a driver of your own: its tests, then the suite that the drivers of benchd pass. Takes a minute, and needs no instrument',
+  summary: 'Check a driver of your own by its tests, then by the suite that the drivers of benchd pass; needs no instrument',
   operands: ['DIR'],
   options: { only: { type: 'string', value: 'WORDS', help: 'Run only the tests in whose name these words are' } },
   example: 'benchd drivers test drivers/my_pump',

@@ -1,4 +1,4 @@
-// What the conformance tests do with a driver on its simulator: make it ready, perform its operations, wait, and look.
+// Makes a driver on its simulator ready for the conformance tests, performs its operations, waits, and looks.
 
 import { type LineFault, lineFaults } from '../../drivers/transports/faults.ts'
 import type { Fault } from '../../drivers/transports/simulated_line.ts'

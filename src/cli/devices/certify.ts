@@ -1,4 +1,4 @@
-// `benchd devices certify`: leads a person through a trial of an instrument, and writes what came of it into a signed file.
+// `benchd devices certify`: leads a person through a trial of an instrument, and writes a signed file of it.
 
 import { resolve } from 'node:path'
 import type { DeviceConfig } from '../../config/devices.ts'
@@ -21,7 +21,7 @@ type Driven = Extract<DeviceConfig, { kind: 'driven' }>
 
 export const certify = command({
   name: 'devices certify',
-  summary: 'Try an instrument step by step with a person beside it, and write a signed file of what came of it. It moves',
+  summary: 'Check an instrument step by step with a person beside it, and write a signed file of the trial. It moves',
   operands: ['ID'],
   options: {
     out: { type: 'string', value: 'FILE', help: 'File of the trial; default: trial-ID-TIME.json in the present folder' },
