@@ -34,7 +34,12 @@ test('nothing is packed that is not for those who run it', (t) => {
   const files = packed()
   t.ok(files.includes('dist/bundle/main.js'))
   t.same(
-    files.filter((path) => path !== 'dist/web/clients/benchd.ts' && !/^dist\/types\/.*\.d\.ts$/.test(path) && /\.map$|\.tsbuildinfo$|\.test\.|\.ts$|^node_modules/.test(path)),
+    files.filter(
+      (path) =>
+        path !== 'dist/web/clients/benchd.ts' &&
+        !/^dist\/types\/.*\.d\.ts$/.test(path) &&
+        /\.map$|\.tsbuildinfo$|\.test\.|\.ts$|^node_modules/.test(path),
+    ),
     [],
   )
   t.end()

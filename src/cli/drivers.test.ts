@@ -1,7 +1,8 @@
 // Drivers of a lab's own: begun, tested, configured, used over the API and in a workflow, broken in each way, simulated, and switched off.
 
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { until } from '../testing/bridges.ts'
 import { benchd, running, served, spawned } from '../testing/cli.ts'
@@ -47,6 +48,16 @@ test('a driver that was just begun passes its own tests and the suite of those t
   await benchd(folder, ['drivers', 'new', 'my_shaker', '--type', 'shaker', '--folder', `${folder}/drivers`])
   const { stdout } = await benchd(folder, ['drivers', 'test', `${folder}/drivers/my_shaker`, '--json'])
   t.match(JSON.parse(stdout), { failed: 0, outcomes: [{ names: ['the state is read from its line, and from no other'], failures: [] }] })
+})
+
+test('the example, written outside of the repository by the guide alone, passes as it is', async (t) => {
+  const folder = t.testdir({})
+  const driver = `${folder}/new_era`
+  cpSync(fileURLToPath(new URL('../../../examples/driver/new_era', import.meta.url)), driver, { recursive: true })
+  // A clone may be writable by its group.
+  for (const file of [driver, ...readdirSync(driver).map((name) => join(driver, name))]) chmodSync(file, 0o755)
+  const { code, stdout } = await benchd(folder, ['drivers', 'test', driver])
+  t.equal(code, 0, stdout)
 })
 
 /** Checks the types of a driver as an editor does, by the declarations that ship. */

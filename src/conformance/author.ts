@@ -14,9 +14,10 @@ type Declared = { name: string; work: (t: OwnTest) => unknown }
 
 const declared: Declared[] = []
 
-/** Performs an operation of the table, or one of the driver's own. */
-export function perform(device: Device, name: string, params: object = {}, signal?: AbortSignal): Promise<unknown> {
-  return operate(device, name, params, signal)
+/** Performs an operation of the table, or one of the driver's own. Resolves with its values. */
+export async function perform(device: Device, name: string, params: object = {}, signal?: AbortSignal): Promise<unknown> {
+  const ended = await operate(device, name, params, signal)
+  return device.described?.operations.has(name) ? (ended as { data?: unknown }).data : ended
 }
 
 /** Declares a test, which is run when the files of all tests are loaded. */
