@@ -2,7 +2,7 @@
 
 import type { Found } from 'benchd/driver'
 
-export const signature = /\x02\d\d(?:[IWSPTUX]|A\?[RSTEO])NE\d+V/
+export const signature = /\d\d(?:[IWSPTUX]|A\?[RSTEO])NE\d+V/
 export const askState = ''
 export const askVersion = 'VER'
 export const askDispensed = 'DIS'
@@ -23,10 +23,8 @@ export function framer(buffer: Uint8Array): Found<string> | undefined {
 export type Answer = { status: string; alarm: string; data: string }
 
 export function readAnswer(frame: string): Answer | undefined {
-  const [, , status, alarm = '', data] = /^(\d\d)(?:A\?([RSTEO])|([IWSPTUX]))(.*)$/.exec(frame)
-    ? (/^(\d\d)(A\?([RSTEO])|[IWSPTUX])(.*)$/.exec(frame) ?? [])
-    : []
-  return status === undefined ? undefined : { status: status[0]!, alarm, data: data ?? '' }
+  const [, status, alarm = '', data = ''] = /^\d\d(A\?([RSTEO])|[IWSPTUX])(.*)$/.exec(frame) ?? []
+  return status === undefined ? undefined : { status: status[0]!, alarm, data }
 }
 
 export function readVersion(frame: string): { model: string; firmware_version: string } | undefined {

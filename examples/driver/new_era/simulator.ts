@@ -1,15 +1,6 @@
 // A simulated NE-1000, from the README.
 
-import {
-  type InstrumentEnd,
-  latin1,
-  lineReader,
-  type MechanicalFault,
-  type Simulate,
-  type Simulator,
-  Timers,
-  WithMount,
-} from 'benchd/driver'
+import { type InstrumentEnd, latin1, type MechanicalFault, type Simulate, type Simulator, Timers, WithMount } from 'benchd/driver'
 
 class SimulatedPump extends WithMount<InstrumentEnd<unknown>> implements Simulator {
   #heard = ''
@@ -98,7 +89,10 @@ class SimulatedPump extends WithMount<InstrumentEnd<unknown>> implements Simulat
 
   #start(): void {
     this.#paused = false
-    if (this.#jammed) return this.#stall()
+    if (this.#jammed) {
+      this.#stall()
+      return
+    }
     this.#began = this.at.clock.now()
     this.#run.after((this.#volume / this.#rate) * 60_000, () => this.#halt())
   }
