@@ -1,7 +1,8 @@
 // The type of the record that each driver folder exports as `driver`.
 
 import type * as v from 'valibot'
-import type { Device, DeviceType, Profile, Typical } from '../src/devices/device.ts'
+import type { Operations, Readings } from '../src/devices/description.ts'
+import type { Device, DeviceType, Profile, Progress, Typical } from '../src/devices/device.ts'
 import type { OperationName } from '../src/devices/operations.ts'
 import type { Clock } from '../src/kit/clock.ts'
 import type { ErrorTable } from './reported.ts'
@@ -21,8 +22,21 @@ export type About = {
   readonly folder?: string
 }
 
+/**
+ * The operations and readings of a driver's own, described as a bridge describes them. Each is a method of the device: `dispense(params, signal, asked)`, which
+ * resolves with its values, and `flow()`, which resolves with a number, or with `{ value, target }`.
+ */
+export type Own = {
+  readonly operations?: v.InferInput<typeof Operations>
+  readonly readings?: v.InferInput<typeof Readings>
+}
+
+/** The third argument of an operation of a driver's own. */
+export type OwnAsked = { operation_id: string; progressed(progress: Progress): void }
+
 type Common<Settings> = {
-  readonly type: DeviceType
+  /** A type of the catalogue, or a word of its own: small letters, digits and `_`. */
+  readonly type: DeviceType | (string & {})
   readonly about: About
   /** A strict object whose members all have defaults, so that `{}` is valid. */
   readonly settings: v.GenericSchema<unknown, Settings>
@@ -30,6 +44,8 @@ type Common<Settings> = {
   profile(settings: Settings): Profile
   /** The time to initialize and to heat, equal to the simulator's. Forecasts use it until the bench has measured its own. */
   readonly typical: Typical
+  /** Describes operations and readings that the tables of the bench do not have; absent without such. */
+  own?(settings: Settings): Own
   /** How the tests try it, where the defaults do not fit. */
   readonly trial?: Trial
   /** The error table; absent for an instrument that reports no error numbers. */
@@ -43,7 +59,7 @@ export type Trial = {
   /** How many times faster than real time the simulator runs on a real line; 20 by default. Slower where a short operation would be over before a test looks. */
   readonly pace?: number
   /** The operation that is halted and unplugged on a real line; by default the first of those that take longest. */
-  readonly operation?: Exclude<OperationName, 'stop'>
+  readonly operation?: Exclude<OperationName, 'stop'> | (string & {})
   /** Whether a loss of power during an operation shows in its answers; true by default. */
   readonly shows_restart?: false
 }

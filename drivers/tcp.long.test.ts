@@ -2,6 +2,9 @@
 
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
+import { halted, undisturbed, unplugged } from '../src/conformance/conformance.ts'
+import { knows, type Subject } from '../src/conformance/subject.ts'
+import { goesOn, namesOn, paramsOf, preparing } from '../src/conformance/trials.ts'
 import { Ledger } from '../src/devices/ledger.ts'
 import { noStores } from '../src/devices/no_stores.ts'
 import { Registry } from '../src/devices/registry.ts'
@@ -9,9 +12,7 @@ import { WireLog } from '../src/devices/wire_log.ts'
 import { scaled, sleep } from '../src/kit/clock.ts'
 import { silent } from '../src/kit/log.ts'
 import { type Box, type BoxFault, openBox } from '../src/testing/drivers/box.ts'
-import { halted, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
 import { operationOf, paceOf } from '../src/testing/drivers/real_lines.ts'
-import { goesOn, namesOn, paramsOf, preparing } from '../src/testing/drivers/trials.ts'
 import { calm, stallFreeClock } from '../src/testing/drivers.ts'
 import { networkLine } from './attach.ts'
 import { isOnPins, type LineDriver, serialOf } from './driver.ts'
@@ -142,7 +143,7 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   const link = networkLine({ ...driver, serial: serialOf(driver, settings) }, { host: '127.0.0.1', port: box.port, clock })
   const device = driver.open({ line: link, clock, settings })
   const profile = driver.profile(settings)
-  const names = namesOn(device).filter(goesOn)
+  const names = namesOn(device).filter((name) => goesOn(name))
   // A run that only the stop ends, or heat that a stop ends; else the longest that there is.
   const going = names.find((one) => one === 'shake' || (one === 'set_temperature' && !profile.features.climate)) ?? operationOf(driver)
   const driven = { device, link, profile, wire: new WireLog() }
@@ -163,7 +164,7 @@ async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> 
   await until('it is connected', () => link.state === 'open' && instrument.state === 'not_initialized')
   // On a machine that has much else to do, an answer may come later than the driver waits for it.
   while (instrument.state !== 'ready') await instrument.perform('initialize', {}).catch(() => sleep(clock, 1000))
-  for (const first of preparing(going, (one) => device[one] !== undefined)) await instrument.perform(first, paramsOf(first, profile))
+  for (const first of preparing(going, (one) => knows(device, one))) await instrument.perform(first, paramsOf(first, profile))
   const { duration } = profile.limits
   const asked = paramsOf(going, profile)
   putPlates(simulator.places, going, asked)

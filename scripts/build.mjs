@@ -16,7 +16,7 @@ if (sources.some(isAway)) rmSync('dist/.tsbuildinfo', { force: true })
 tell('building. Step 1 of 3: compiling; this takes half a minute at the first time, and longer on a small computer')
 execFileSync(process.execPath, [createRequire(import.meta.url).resolve('typescript/bin/tsc')], { stdio: 'inherit' })
 // What was compiled from a file that is gone would still be run.
-for (const path of readdirSync('dist', { recursive: true }).filter((path) => !path.startsWith('bundle'))) {
+for (const path of readdirSync('dist', { recursive: true }).filter((path) => !/^(bundle|types)/.test(path))) {
   const source = path.replace(/\.js(\.map)?$/, '.ts')
   const isShipped = source === path && /^(src|drivers)\//.test(path)
   if ((source !== path || isShipped) && !existsSync(source) && !existsSync(path)) rmSync(`dist/${path}`, { recursive: true, force: true })
@@ -30,5 +30,6 @@ for (const file of ['openapi.json', 'openapi-lab.json'])
 tell('step 2 of 3: the page and the documents')
 execFileSync(process.execPath, ['scripts/web.mjs'], { stdio: 'inherit' })
 execFileSync(process.execPath, ['scripts/guides.mjs'], { stdio: 'inherit' })
+execFileSync(process.execPath, ['scripts/driver_types.mjs'], { stdio: 'inherit' })
 tell('step 3 of 3: the program; then the demo starts')
 execFileSync(process.execPath, ['scripts/bundle.mjs'], { stdio: 'inherit' })

@@ -9,6 +9,7 @@ import { type JsonSchema, jsonSchema } from '../src/kit/json_schema.ts'
 export async function configSchema(): Promise<object> {
   const { properties, ...schema } = jsonSchema(ConfigFile) as { properties: { devices: { items: JsonSchema } } }
   const { items: device, ...devices } = properties.devices
+  openToOwnDrivers(device as Device)
   const rules = await Promise.all(driverNames.map(driverRule))
   const programs = Object.entries(bridges).map(([name, settings]) =>
     rule(name, { properties: { settings: jsonSchema(settings) }, required: ['type', 'transport'] }),
@@ -21,6 +22,15 @@ export async function configSchema(): Promise<object> {
     ...schema,
     properties: { ...properties, devices: { ...devices, items: { ...device, allOf: [...rules, ...programs, person, external] } } },
   }
+}
+
+type Device = { properties: { driver: { enum?: string[]; description?: string } & JsonSchema } }
+
+/** Takes also the name of a driver of the lab's own; editors offer those of the catalogue. */
+function openToOwnDrivers({ properties }: Device): void {
+  const { enum: names, description } = properties.driver
+  const own = { type: 'string', pattern: '^[a-z][a-z0-9_-]{0,62}$' }
+  properties.driver = { description, anyOf: [{ enum: names }, own] } as Device['properties']['driver']
 }
 
 async function driverRule(name: (typeof driverNames)[number]): Promise<object> {

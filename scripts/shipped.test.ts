@@ -37,6 +37,7 @@ test('nothing is packed that is not for those who run it', (t) => {
     files.filter(
       (path) =>
         !/^(dist\/web\/clients\/benchd|examples\/plugins\/\w+)\.ts$/.test(path) &&
+        !/^dist\/types\/.*\.d\.ts$/.test(path) &&
         /\.map$|\.tsbuildinfo$|\.test\.|\.ts$|^node_modules/.test(path),
     ),
     [],

@@ -1,9 +1,11 @@
 // The one configuration file: read, and checked as a whole.
 
+import { dirname, isAbsolute } from 'node:path'
 import * as v from 'valibot'
+import { placeOf } from '../drivers/outside.ts'
 import { ContactWiring } from '../drivers/transports/wiring.ts'
 import { checkDevice, clashesIn, type DeviceConfig, doublesIn, type ReadDevice, readDevice } from './config/devices.ts'
-import { ConfigFile } from './config/file.ts'
+import { type ConfigFile, configFileWith } from './config/file.ts'
 import { LabError } from './errors.ts'
 import { readText } from './kit/disk.ts'
 import { readError } from './kit/durable.ts'
@@ -23,26 +25,32 @@ export async function readConfig(path: string): Promise<Config> {
   return parseConfig(text, path)
 }
 
-/** Checks a text; `origin` is what messages call it. */
+/** Checks a text; `origin` is what messages call it. Drivers of the lab's own lie in the folder of a file that is named by its whole path. */
 export async function parseConfig(text: string, origin: string): Promise<Config> {
   try {
-    return await checkConfig(parseJsonWithComments(text, origin), origin)
+    return await checkConfig(parseJsonWithComments(text, origin), origin, folderOf(origin))
   } catch (error) {
     if (error instanceof LabError && error.code === 'invalid') throw new LabError('config', error.message, { cause: error })
     throw error
   }
 }
 
-/** Checks what such a file holds. Throws `config`, naming its mistakes. */
-export async function checkConfig(content: unknown, origin: string): Promise<Config> {
-  const file = judged(ConfigFile, content)
+/** Returns the folder of a configuration file; undefined for a configuration that is in no file. */
+export function folderOf(origin: string | undefined): string | undefined {
+  return origin !== undefined && isAbsolute(origin) ? dirname(origin) : undefined
+}
+
+/** Checks what such a file holds. Throws `config`, naming its mistakes. `folder` is where drivers of the lab's own lie. */
+export async function checkConfig(content: unknown, origin: string, folder?: string): Promise<Config> {
+  const outside = namedDrivers(content).filter((name) => placeOf(name, folder))
+  const file = judged(configFileWith(outside), content)
   // Where the file as a whole is wrong, its right parts are checked all the same: people mend all mistakes in one go.
-  const [whole, mistakes] = 'output' in file ? [rightParts(file.output), []] : [rightParts(content), file.mistakes]
-  const checked = await Promise.all(whole.devices.map(checkDevice))
+  const [whole, mistakes] = 'output' in file ? [rightParts(file.output, outside), []] : [rightParts(content, outside), file.mistakes]
+  const checked = await Promise.all(whole.devices.map((device) => checkDevice(device, folder)))
   const devices = checked.flatMap((one) => ('device' in one ? [one.device] : []))
   const all = [
     ...mistakes,
-    ...(await doublesIn(whole.devices)),
+    ...(await doublesIn(whole.devices, folder)),
     ...checked.flatMap((one) => ('device' in one ? [] : one.mistakes)),
     ...clashesIn(whole.stop_input, devices),
   ]
@@ -58,8 +66,18 @@ function listed(mistakes: readonly string[]): string {
   return [...mistakes.slice(0, mostListed), ...more].map((line) => `\n  ${line}`).join('')
 }
 
-function rightParts(content: unknown): { devices: ReadDevice[]; stop_input: ConfigFile['stop_input'] } {
+/** Lists the drivers that the devices name, as they are written. */
+function namedDrivers(content: unknown): string[] {
+  const { devices } = Object(content) as { devices?: unknown }
+  const names = (Array.isArray(devices) ? devices : []).map((device) => Object(device).driver as unknown)
+  return [...new Set(names)].filter((name) => typeof name === 'string')
+}
+
+function rightParts(content: unknown, outside: readonly string[]): { devices: ReadDevice[]; stop_input: ConfigFile['stop_input'] } {
   const { devices, stop_input } = Object(content) as { devices?: unknown; stop_input?: unknown }
   const contact = v.safeParse(ContactWiring, stop_input)
-  return { devices: (Array.isArray(devices) ? devices : []).map(readDevice), stop_input: contact.success ? contact.output : undefined }
+  return {
+    devices: (Array.isArray(devices) ? devices : []).map((device, index) => readDevice(device, index, outside)),
+    stop_input: contact.success ? contact.output : undefined,
+  }
 }

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { tampered } from '../../src/testing/drivers/tampered.ts'
+import { tampered } from '../../src/conformance/tampered.ts'
 import { type Bench, calm, onSimulator, sealedUntilStop } from '../../src/testing/drivers.ts'
 import type { Driver } from '../driver.ts'
 import { alps, ultraseal } from './driver.ts'

@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import { type Hand, tampered } from '../../src/conformance/tampered.ts'
 import type { Axis } from '../../src/devices/axes.ts'
-import { type Hand, tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { targetOf } from '../../src/testing/moves.ts'
 import { type Arm, driver, isArm } from './driver.ts'

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { tampered } from '../../src/conformance/tampered.ts'
 import { VirtualClock } from '../../src/kit/clock.ts'
-import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { simulatedLine } from '../transports/simulated_line.ts'
 import { driver } from './driver.ts'

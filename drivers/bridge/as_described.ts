@@ -43,6 +43,7 @@ export function profileOf(bridge: Describing): AnyProfile {
 export function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | 'perform' | 'read' | 'fetching'>): SelfDescribed {
   return {
     ...calls,
+    isProgram: true,
     get operations() {
       return bridge.operations
     },

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { tampered } from '../../src/conformance/tampered.ts'
 import { begin, isRefused, type Storage, storageOn, storageTests } from '../../src/testing/drivers/storage.ts'
-import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 import { settings } from './models.ts'

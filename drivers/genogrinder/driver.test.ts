@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { tampered } from '../../src/testing/drivers/tampered.ts'
+import { tampered } from '../../src/conformance/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 import { settings } from './settings.ts'

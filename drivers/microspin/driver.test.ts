@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import { tampered } from '../../src/testing/drivers/tampered.ts'
+import { tampered } from '../../src/conformance/tampered.ts'
 import { calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import { type Hand, tampered } from '../../src/conformance/tampered.ts'
 import type { Params } from '../../src/devices/operations.ts'
-import { type Hand, tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { targetOf } from '../../src/testing/moves.ts'
 import { driver } from './driver.ts'

@@ -1,7 +1,7 @@
 import { test } from 'tap'
+import { type Hand, tampered } from '../../src/conformance/tampered.ts'
 import type { Device } from '../../src/devices/device.ts'
 import type { Grip, Joints, MoveTarget, Way } from '../../src/devices/way.ts'
-import { type Hand, tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { targetOf } from '../../src/testing/moves.ts'
 import { driver } from './driver.ts'

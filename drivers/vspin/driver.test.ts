@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { tampered } from '../../src/conformance/tampered.ts'
 import type { Device } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 

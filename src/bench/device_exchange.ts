@@ -36,7 +36,9 @@ export function exchangeDevices({ devices }: Pick<Config, 'devices'>, { opened, 
   // Devices whose replacement cannot reach the old instrument: an external or a simulated one.
   const unreached = opened.filter(
     (device) =>
-      device.kind === 'external' || (device.kind === 'driven' ? device.transport.kind === 'simulated' : device.driver === 'simulated'),
+      device.kind === 'external' ||
+      device.kind === 'unloaded' ||
+      (device.kind === 'driven' ? device.transport.kind === 'simulated' : device.driver === 'simulated'),
   )
   for (const device_id of [...gone, ...unreached.map(({ device_id }) => device_id)]) {
     if (known.has(device_id)) registry.find(device_id).condition.mustBeOff()

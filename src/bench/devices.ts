@@ -1,14 +1,16 @@
 // Makes the devices of a configuration by their drivers: on real transports, or on simulators.
 
-import { type Attached, attached, simulated } from '../../drivers/attach.ts'
+import { type Attached, type AttachedAndGuarded, attached, simulated } from '../../drivers/attach.ts'
 import { type AttachedBridge, attachedBridge, simulatedBridge, socketsOfSystemd } from '../../drivers/bridge/attach.ts'
 import { isOnPins, serialOf } from '../../drivers/driver.ts'
+import type { Guard } from '../../drivers/guarded.ts'
 import { Person, personLink, profile as personProfile, typical as personTypical } from '../../drivers/person/person.ts'
 import type { Hardware } from '../../drivers/transports/board.ts'
 import { portWarning } from '../../drivers/transports/port_path.ts'
 import { Simulation } from '../../drivers/transports/simulation.ts'
 import { putPlates } from '../../drivers/transports/simulator.ts'
 import { boxWords } from '../../drivers/transports/tcp_line.ts'
+import { unloaded } from '../../drivers/unloaded.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Config } from '../config.ts'
 import type { Configured, Driven } from '../devices/configured.ts'
@@ -19,6 +21,7 @@ import { Ledger } from '../devices/ledger.ts'
 import { noStores } from '../devices/no_stores.ts'
 import { Registry } from '../devices/registry.ts'
 import { WireLog } from '../devices/wire_log.ts'
+import { messageOf } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import { type Clock, scaled } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
@@ -35,7 +38,7 @@ type Parts = {
 
 /** Makes a device without opening it. */
 export function configured(device: DeviceConfig, time_scale: number, parts: Parts): Configured {
-  const { clock, log, simulations, hardware, descriptions } = parts
+  const { clock, log, simulations, descriptions } = parts
   if (device.kind === 'external') return external(device)
   if (device.kind === 'person') return person(device, clock)
   if (device.kind === 'bridge' && device.driver === 'bridge') {
@@ -51,9 +54,48 @@ export function configured(device: DeviceConfig, time_scale: number, parts: Part
     simulations.set(device.device_id, simulation)
     return made
   }
+  if (device.kind === 'unloaded') {
+    log.error(`${device.device_id} cannot be used: its driver ${device.driver} was not loaded`, device.why)
+    return notLoaded(device)
+  }
+  const { outside, unused, driver } = device
+  if (unused) log.warn(`${device.device_id}: benchd has a driver ${driver} of its own; that in ${unused} is not used, rename it`)
+  if (!outside) return drivenDevice(device, time_scale, parts)
+  try {
+    return drivenDevice(device, time_scale, parts)
+  } catch (error) {
+    log.error(`${device.device_id} cannot be used: its driver ${driver} failed to open it`, error)
+    return notLoaded({ ...device, kind: 'unloaded', outside, why: messageOf(error) })
+  }
+}
+
+function notLoaded(device: Extract<DeviceConfig, { kind: 'unloaded' }>): Configured & { driven: Driven } {
+  const { device: standIn, link, profile } = unloaded(device.driver, device.why)
+  const driven = { device: standIn, link, profile, wire: new WireLog() }
+  return { ...common(device), type: 'unknown', simulated: false, time_scale: 1, driven }
+}
+
+/** Names a device in the log whose driver keeps the event loop, once a minute at most. */
+function guardOf({ device_id, driver, outside }: DrivenConfig, { log, clock }: Pick<Parts, 'log' | 'clock'>): Guard | undefined {
+  if (!outside) return undefined
+  let next = Number.NEGATIVE_INFINITY
+  return {
+    slow(ms) {
+      if (clock.now() < next) return
+      next = clock.now() + 60_000
+      log.warn(
+        `${device_id}: its driver ${driver} kept this service from everything else for ${Math.round(ms)} ms, and stops with it; see its code, or make it a bridge`,
+      )
+    },
+  }
+}
+
+function drivenDevice(device: DrivenConfig, time_scale: number, parts: Parts): Configured {
+  const { clock, log, simulations, hardware } = parts
   const { device_id, driven_by, settings, transport } = device
+  const guard = guardOf(device, parts)
   if (transport.kind === 'simulated') {
-    const { simulation, ...made } = onSimulator(device, time_scale, clock)
+    const { simulation, ...made } = onSimulator(device, time_scale, clock, guard)
     simulations.set(device_id, simulation)
     return made
   }
@@ -62,7 +104,7 @@ export function configured(device: DeviceConfig, time_scale: number, parts: Part
     const serial = serialOf(driven_by, settings)
     if (serial) log.info(`${device_id}: ${boxWords(transport, serial)}`)
   }
-  const real = attached(driven_by, { transport, settings, clock, hardware })
+  const real = attached(driven_by, { transport, settings, clock, hardware, guard })
   return { ...common(device), type: driven_by.type, simulated: false, time_scale: 1, driven: driven(device, real) }
 }
 
@@ -107,7 +149,9 @@ function rehearsing(device: DeviceConfig, around: Rehearsing): Configured {
   const { time_scale, clock, hands } = around
   if (device.kind === 'external') return external(device)
   if (device.kind === 'person') return { ...person(device, scaled(clock, time_scale)), simulated: true, time_scale }
-  const { simulation, ...made } = device.kind === 'bridge' ? onSimulatedBridge(device, around) : onSimulator(device, time_scale, clock)
+  if (device.kind === 'unloaded') return notLoaded(device)
+  const { simulation, ...made } =
+    device.kind === 'bridge' ? onSimulatedBridge(device, around) : onSimulator(device, time_scale, clock, device.outside && { slow() {} })
   hands?.set(device.device_id, simulation)
   const link = untilClosed(made.driven.link, () => simulation.powerOff())
   // The configuration names the real instrument.
@@ -147,9 +191,9 @@ function person(device: Extract<DeviceConfig, { kind: 'person' }>, clock: Clock)
   return { ...common(device), type: 'transporter', simulated: false, time_scale: 1, driven }
 }
 
-function onSimulator(device: DrivenConfig, time_scale: number, clock: Clock) {
+function onSimulator(device: DrivenConfig, time_scale: number, clock: Clock, guard?: Guard) {
   const { driven_by, settings } = device
-  const made = simulated(driven_by, { settings, clock: scaled(clock, time_scale), wire: clock })
+  const made = simulated(driven_by, { settings, clock: scaled(clock, time_scale), wire: clock, guard })
   const simulation = new Simulation(made.breakable, clock)
   const playArm = (operation: string, params: Readonly<Record<string, unknown>>) => putPlates(simulation.places, operation, params)
   const its = { ...driven(device, made), playArm }
@@ -172,8 +216,9 @@ function drivenBridge({ device, link, profile }: AttachedBridge) {
   return { device, link, profile, wire: wireLogOf(link) }
 }
 
-function driven({ driven_by, settings }: DrivenConfig, { device, link }: Attached) {
-  return { device, link, profile: driven_by.profile(settings), typical: driven_by.typical, wire: wireLogOf(link) }
+function driven({ driven_by, settings }: DrivenConfig, { device, link, fail }: AttachedAndGuarded) {
+  const { typical } = driven_by
+  return { device, link, profile: driven_by.profile(settings), typical, wire: wireLogOf(link), ...(fail && { fail }) }
 }
 
 function common({ device_id, name, driver, limits: bounds, identity, on_restart }: DeviceConfig) {

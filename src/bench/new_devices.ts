@@ -3,7 +3,7 @@
 import { type Told, toldBy } from '../care/identity.ts'
 import { portOf } from '../config/devices.ts'
 import type { ConfigFile } from '../config/file.ts'
-import { type Config, checkConfig, parseConfig } from '../config.ts'
+import { type Config, checkConfig, folderOf, parseConfig } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { readText } from '../kit/files.ts'
 import { mayReplace, replaceFile } from '../kit/replace_file.ts'
@@ -43,7 +43,8 @@ export class NewDevices {
   identify(asked: Asked): Promise<Told> {
     return this.#queue.run(async () => {
       await this.#mustBeFree(asked)
-      const [device] = (await checkedDevice({ device_id: 'new', ...asked })).devices
+      const [device] = (await this.#checked({ device_id: 'new', ...asked })).devices
+      if (device?.kind === 'unloaded') throw new LabError('invalid', `the driver ${asked.driver} cannot be used: ${device.why}`)
       if (device?.kind !== 'driven') throw new LabError('invalid', `an instrument of the driver ${asked.driver} cannot be asked who it is`)
       const { transport } = device
       if (transport.kind === 'pins' || transport.kind === 'simulated')
@@ -67,7 +68,10 @@ export class NewDevices {
       const { withDevice } = await import('../config/new_device.ts')
       const before = await readText(path)
       const text = withDevice(before, device)
-      await parseConfig(text, path).catch(asInvalid)
+      const { devices } = await parseConfig(text, path).catch(asInvalid)
+      for (const its of devices)
+        if (its.kind === 'unloaded' && its.device_id === device.device_id)
+          throw new LabError('invalid', `the driver ${its.driver} cannot be used: ${its.why}`)
       const old_copy = await replaceFile(path, text, { before })
       return { config_file: path, old_copy, why_not: await reload().then(() => undefined, messageOf) }
     })
@@ -82,12 +86,17 @@ export class NewDevices {
 
   /** Rejects with `conflict` for the port of a configured device: to open the port would disturb that device. */
   async #mustBeFree({ transport, driver }: Asked): Promise<void> {
-    const port = await portOf(transport, driver)
+    const folder = folderOf(this.#reloading.path)
+    const port = await portOf(transport, driver, folder)
     if (port === undefined) return
     for (const { device_id, ...other } of this.#reloading.config.devices) {
-      if (other.kind === 'driven' && (await portOf(other.transport, other.driver)) === port)
+      if (other.kind === 'driven' && (await portOf(other.transport, other.driver, folder)) === port)
         throw new LabError('conflict', `${device_id} is on that port; choose the port of the new device`)
     }
+  }
+
+  #checked(device: NewDevice): Promise<Config> {
+    return checkConfig({ format: 1, devices: [device] }, 'the device', folderOf(this.#reloading.path)).catch(asInvalid)
   }
 
   /** Rejects with `conflict` if the file has other changes, which a reload would take over with the device. */
@@ -97,10 +106,6 @@ export class NewDevices {
     const some = at_once.slice(0, 3).join(', ')
     throw new LabError('conflict', `the configuration file has changes that are not in force (${some}); first POST /api/system/reload`)
   }
-}
-
-function checkedDevice(device: NewDevice): Promise<Config> {
-  return checkConfig({ format: 1, devices: [device] }, 'the device').catch(asInvalid)
 }
 
 /** The mistake is the caller's, who named the device. */

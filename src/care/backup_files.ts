@@ -18,7 +18,7 @@ const beforeRestore = 'before-restore-'
 const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^events\/[^/]*$/, 'events'],
   [/^(executions\/[^/]*\/files\/([0-9a-f]{64})?|pictures\/[^/]*)$/, 'files'],
-  [/^keys\.json(\.bak)?$/, 'keys'],
+  [/^(keys|trial_key)\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
   [
     /^((teachpoints|workflows|durations|descriptions|device_notes|presets)\.json(\.bak)?|photos\/([A-Za-z0-9_-]{1,64})?|teachpoint_history\.jsonl|versions\.jsonl|versions\/([0-9a-f]{64})?)$/,

@@ -30,9 +30,11 @@ const check = command({
       const serial = serialOf(device.driven_by, device.settings)
       return serial ? [{ device_id: device.device_id, must_have: boxWords(device.transport, serial) }] : []
     })
-    if (options.json) print(JSON.stringify({ path, devices: devices.map(({ device_id }) => device_id), certificate, boxes }))
+    const unusable = devices.flatMap((device) => (device.kind === 'unloaded' ? [{ device_id: device.device_id, problem: device.why }] : []))
+    if (options.json) print(JSON.stringify({ path, devices: devices.map(({ device_id }) => device_id), certificate, boxes, unusable }))
     else {
       print(`${path} is good: ${devices.length} devices`)
+      for (const { device_id, problem } of unusable) print(`${device_id} cannot be used: ${problem}`)
       for (const { device_id, must_have } of boxes) print(`${device_id}: ${must_have}`)
       if (certificate) print(`TLS certificate until ${valid_to}, SHA-256 ${fingerprint}`)
     }

@@ -58,7 +58,7 @@ const replay = command({
 export const commands = [replay]
 
 async function lineDriver(name: string | undefined): Promise<LineDriver> {
-  const driver = await driverNamed(name, 'usage')
+  const driver = await driverNamed(name, { otherwise: 'usage' })
   const { isOnPins } = await import('../../drivers/driver.ts')
   if (isOnPins(driver)) throw new CliError('usage', `${name} is not on a serial line; there is nothing to replay`)
   if (driver.tcp?.further)

@@ -18,8 +18,8 @@ const standing_ms = 10_000
 /** The additional time for the program of a bridge to load its libraries. */
 const starting_ms = 15_000
 
-type Program = Extract<BridgeConfig, { driver: 'bridge' }>
-type Driven = Extract<DeviceConfig, { kind: 'driven' }> | Extract<DeviceConfig, { driver: 'bridge' }>
+type Program = Extract<BridgeConfig, { driver: 'bridge' }> & { kind: 'bridge' }
+type Driven = Extract<DeviceConfig, { kind: 'driven' }> | Program
 type OnTransport = Extract<DeviceConfig, { kind: 'driven' }> & { transport: RealTransport }
 type Attach = (device: OnTransport | Program) => Attached
 type Outcome = { device_id: string; success: boolean; message: string }
@@ -46,7 +46,7 @@ const safeOff = command({
     // Also for a manual call by root, so that the program of a bridge does not run with root's rights.
     const sockets = process.env.BENCHD_BRIDGES ?? (folder === systemData && exists(bridgeSockets) ? bridgeSockets : undefined)
     const attach: Attach = (device) =>
-      device.driver === 'bridge'
+      device.kind === 'bridge'
         ? attachedBridge(device, inMemory(undefined), sockets)
         : attached(device.driven_by, { ...device, clock: systemClock, hardware })
     const leftOn = await offline(folder, 'left on', undefined)
@@ -69,7 +69,11 @@ async function refuseBesideService(folder: string): Promise<void> {
 
 async function switchOff(device_id: string, { devices }: Config, attach: Attach): Promise<Outcome> {
   const device = devices.find((one) => one.device_id === device_id)
-  if (device === undefined || device.kind === 'external' || device.kind === 'person' || device.driver === 'simulated') {
+  if (device?.kind === 'unloaded') {
+    const { mayStillBeOn } = await import('../devices/halting.ts')
+    return { device_id, success: false, message: mayStillBeOn(device_id, `its driver ${device.driver} was not loaded: ${device.why}`) }
+  }
+  if (device === undefined || device.kind === 'external' || device.kind === 'person' || isSimulated(device)) {
     return { device_id, success: false, message: `${device_id} was left on, but is not in the configuration: use its red button` }
   }
   const done = new AbortController()
@@ -84,6 +88,10 @@ async function switchOff(device_id: string, { devices }: Config, attach: Attach)
     late.catch(() => undefined)
     done.abort()
   }
+}
+
+function isSimulated(device: Extract<DeviceConfig, { kind: 'driven' | 'bridge' }>): device is Exclude<typeof device, Driven> {
+  return device.kind === 'bridge' && device.driver === 'simulated'
 }
 
 /** Returns the time for which a device is deaf after its port was opened. */

@@ -131,8 +131,20 @@ async function serveUntilSignalled(
     stoppable = registry
   }
   const started = await startService(config, { ...folders, log: words, onStoppable })
+  const { driverBlamed } = await import('../../drivers/outside.ts')
   process.on('uncaughtException', (error) => {
     if (started.bench.plugins.fault(error)) return
+    const driver = driverBlamed(error)
+    const blamed =
+      driver === undefined ? [] : started.bench.registry.all().filter((device) => device.info().driver === driver && device.fail)
+    for (const device of blamed) device.fail?.(error)
+    if (blamed.length > 0) {
+      words.error(
+        `the driver ${driver} failed; ${blamed.map(({ device_id }) => device_id).join(' and ')} cannot be used until initialized`,
+        error,
+      )
+      return
+    }
     words.error('ending because of a fault of our own; every device is stopped', error)
     void started.bench.registry.haltAll({ by: 'the service' }).catch(() => undefined)
     process.exit(exitCodes.failed[0])

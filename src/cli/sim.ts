@@ -24,6 +24,8 @@ const sim = command({
     link: { type: 'string', value: 'PATH', help: 'Path of a symbolic link to the pseudo-terminal' },
     settings: { type: 'string', value: 'JSON', help: 'Settings of the driver, as in the configuration' },
     'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds per real second; default 1' },
+    from: { type: 'string', value: 'TRIAL', help: 'File of a trial, whose texts and times are replayed in place of the simulator' },
+    config: { type: 'string', value: 'FILE', help: 'Configuration beside which drivers of your own lie; default /etc/benchd/config.json' },
   },
   example: 'benchd sim bioshake --pty',
   async run({ options, operands: [name = ''] }) {
@@ -33,7 +35,8 @@ const sim = command({
       import('../kit/schema.ts'),
       import('../kit/json.ts'),
     ])
-    const driver = await driverNamed(name, 'not_found')
+    const named = await driverNamed(name, { otherwise: 'not_found', config: options.config })
+    const driver = options.from === undefined || isOnPins(named) ? named : { ...named, simulate: await replayed(options.from) }
     if (isOnPins(driver)) throw new CliError('usage', `${name} hangs on pins, not on a serial port; simulate it in a configuration`)
     if ((options.tcp === undefined) !== (options.pty === true))
       throw new CliError('usage', 'benchd sim wants --pty or --tcp PORT: where the simulator is served')
@@ -74,6 +77,17 @@ const simMend = tells({
 })
 
 export const commands = [sim, simFault, simMend]
+
+/** Returns an instrument that answers as in a trial. Rejects for a file that was changed. */
+async function replayed(path: string) {
+  const [{ mustBeUnchanged, readTrial }, { replaying }] = await Promise.all([
+    import('../conformance/trial_file.ts'),
+    import('../conformance/replayed_trial.ts'),
+  ])
+  const file = await readTrial(path)
+  mustBeUnchanged(file, path)
+  return replaying(file.trial.wire)
+}
 
 /** Reads `PORT` or `HOST:PORT`. */
 function addressOf(address: string): { host: string; port: number } {

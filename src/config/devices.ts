@@ -4,28 +4,44 @@ import { realpath } from 'node:fs/promises'
 import * as v from 'valibot'
 import { type BridgeConfig, type BridgeName, type BridgePlace, bridges, wrongWithSettings } from '../../drivers/bridge/attach.ts'
 import { type AnyDriver, isOnPins, type LineDriver } from '../../drivers/driver.ts'
-import { type DriverName, drivers } from '../../drivers/index.ts'
+import { type OutsideDriver, outsideDriver, placeOf as placeOfDriver, shippedDriver } from '../../drivers/outside.ts'
 import { settings as personSettings } from '../../drivers/person/person.ts'
 import { atOdds, type Claim, claimsOf, lineClaim } from '../../drivers/transports/claims.ts'
 import type { PersonSettings } from '../devices/device.ts'
+import { messageOf } from '../errors.ts'
 import { didYouMean, nearest } from '../kit/did_you_mean.ts'
 import { judged } from '../kit/schema.ts'
-import { type ConfigFile, type Transport, DeviceConfig as Written } from './file.ts'
+import { type ConfigFile, configFileWith, type Transport } from './file.ts'
 
 /** A device that is ready to be opened: its driver is loaded, its settings are the driver's own. */
 export type DeviceConfig = Omit<ConfigFile['devices'][number], 'driver' | 'type' | 'transport' | 'settings'> & { name: string } & (
     | { kind: 'external'; driver: 'external' }
     | { kind: 'person'; driver: 'person'; settings: PersonSettings }
-    | { kind: 'driven'; driver: DriverName; transport: DriverTransport; driven_by: AnyDriver; settings: unknown }
+    | {
+        kind: 'driven'
+        driver: string
+        transport: DriverTransport
+        driven_by: AnyDriver
+        settings: unknown
+        /** The folder or package of a driver of the lab's own; absent for one of the catalogue. */
+        outside?: Outside
+        /** The path of a driver of the lab's own that is not used, because the catalogue has one of that name. */
+        unused?: string
+      }
+    /** A device whose driver could not be loaded: it cannot be used, and disturbs no other. */
+    | { kind: 'unloaded'; driver: string; outside: Outside; why: string }
     | ({ kind: 'bridge' } & BridgeConfig)
   )
+export type Outside = Pick<OutsideDriver, 'source' | 'path' | 'stamp'>
 /** The transport of a driver. The TCP port is that of the driver, if the configuration names none. */
 type DriverTransport = Exclude<Transport, { kind: 'bridge' | 'tcp' }> | TcpPlace
 type TcpPlace = { kind: 'tcp'; host: string; port: number }
 /** A device of the file. The members whose names are in `wrong` do not have the right shape, and stand-ins are in their place. */
 export type ReadDevice = { device: ConfigFile['devices'][number]; wrong: ReadonlySet<string> }
 
-export function readDevice(written: unknown, index: number): ReadDevice {
+/** `outside` are the names of drivers of the lab's own. */
+export function readDevice(written: unknown, index: number, outside: readonly string[] = []): ReadDevice {
+  const Written = configFileWith(outside).entries.devices.wrapped.item
   const members: Record<string, unknown> = { ...Object(written) }
   const known = Object.keys(Written.entries)
   // A misspelled member counts as a wrong one, and not as one that is missing.
@@ -49,32 +65,45 @@ function nameOf(transport: Transport): string {
   return transport.kind === 'serial' ? transport.path : 'host' in transport ? `${transport.host?.toLowerCase()}:${transport.port}` : ''
 }
 
-/** Adds the port of the driver to a TCP transport without one. The driver of the configuration may be no driver of the catalogue. */
-async function completed(transport: Transport | undefined, driver: string): Promise<Transport | undefined> {
-  if (transport?.kind !== 'tcp' || transport.port !== undefined || !Object.hasOwn(drivers, driver)) return transport
-  const known: AnyDriver = await drivers[driver as DriverName]()
-  return isOnPins(known) || !known.tcp ? transport : { ...transport, port: known.tcp.port }
+/** Adds the port of the driver to a TCP transport without one. The name may be that of a bridge, which has no driver. */
+async function completed(transport: Transport | undefined, driver: string, folder?: string): Promise<Transport | undefined> {
+  if (transport?.kind !== 'tcp' || transport.port !== undefined) return transport
+  const { driven_by: known } = (await driverOf(driver, folder)) ?? {}
+  return !known || isOnPins(known) || !known.tcp ? transport : { ...transport, port: known.tcp.port }
+}
+
+type FoundDriver = { driven_by?: AnyDriver; outside?: Outside; unused?: string; why?: string }
+
+/** Returns the driver of this name, one of the catalogue first; undefined where there is none. */
+async function driverOf(name: string, folder: string | undefined): Promise<FoundDriver | undefined> {
+  const place = placeOfDriver(name, folder)
+  const driven_by = await shippedDriver(name)
+  if (driven_by) return { driven_by, ...(place && { unused: place.path }) }
+  if (!place) return undefined
+  const { source, path, stamp, ...found } = await outsideDriver(name, place)
+  const outside = { source, path, stamp }
+  return 'driver' in found ? { driven_by: found.driver, outside } : { outside, why: found.why }
 }
 
 /** Returns a name that is equal for two transports at one port; undefined for a transport without a port. */
-export async function portOf(written: Transport | undefined, driver: string): Promise<string | undefined> {
-  const transport = await completed(written, driver)
+export async function portOf(written: Transport | undefined, driver: string, folder?: string): Promise<string | undefined> {
+  const transport = await completed(written, driver, folder)
   if (transport?.kind === 'tcp') return `${hostOf(transport.host)}:${transport.port}`
   if (transport?.kind !== 'serial') return undefined
   return realpath(transport.path).catch(() => transport.path)
 }
 
 /** Two devices on one port would change each other's settings before the lock of the port is even tried. */
-export async function doublesIn(devices: readonly ReadDevice[]): Promise<string[]> {
+export async function doublesIn(devices: readonly ReadDevice[], folder?: string): Promise<string[]> {
   const mistakes: string[] = []
   const ids = new Set<string>()
   const ports = new Map<string, string>()
   for (const { device } of devices) {
     const { device_id, driver } = device
-    const transport = await completed(device.transport, driver)
+    const transport = await completed(device.transport, driver, folder)
     if (ids.has(device_id)) mistakes.push(`two devices are called ${device_id}; give each an id of its own`)
     ids.add(device_id)
-    const port = await portOf(transport, driver)
+    const port = await portOf(transport, driver, folder)
     if (port === undefined) continue
     const other = ports.get(port)
     if (other !== undefined) mistakes.push(`${other} and ${device_id} are on one port, ${nameOf(transport!)}; see which of them is there`)
@@ -85,9 +114,11 @@ export async function doublesIn(devices: readonly ReadDevice[]): Promise<string[
 
 type CheckedDevice = { device: DeviceConfig } | { mistakes: string[] }
 
-export async function checkDevice({ device, wrong }: ReadDevice): Promise<CheckedDevice> {
+/** `folder` is that of the configuration, beside which drivers of the lab's own lie. */
+export async function checkDevice(read: ReadDevice, folder?: string): Promise<CheckedDevice> {
+  const { device, wrong } = read
   const { device_id, name = device_id, driver, type, settings, ...rest } = device
-  const transport = await completed(device.transport, driver)
+  const transport = await completed(device.transport, driver, folder)
   if (wrong.has('driver')) return { mistakes: [] }
   if (isBridge(driver)) return checkBridge({ device: { ...device, driver }, wrong })
   if (type !== undefined) return { mistakes: [`${device_id}: its type is that of its driver; only bridge and simulated take a type`] }
@@ -99,7 +130,22 @@ export async function checkDevice({ device, wrong }: ReadDevice): Promise<Checke
     return mistakes.length ? { mistakes } : { device: { ...rest, device_id, name, driver, kind: 'external' } }
   }
   if (driver === 'person') return wrong.has('settings') ? { mistakes: [] } : checkPerson(device)
-  const driven_by: AnyDriver = await drivers[driver]()
+  const { outside, ...found } = (await driverOf(driver, folder))!
+  const unloaded = (why: string) => ({ device: { ...rest, device_id, name, driver, kind: 'unloaded' as const, outside: outside!, why } })
+  if (!found.driven_by) return unloaded(found.why!)
+  try {
+    return checkDriven(read, found.driven_by, { transport, ...(outside ? { outside } : found.unused && { unused: found.unused }) })
+  } catch (error) {
+    // A mistake in the code of a driver of the lab's own, as in its profile, concerns that device alone.
+    if (outside) return unloaded(messageOf(error))
+    throw error
+  }
+}
+
+type Driving = { transport: Transport | undefined; outside?: Outside; unused?: string }
+
+function checkDriven({ device, wrong }: ReadDevice, driven_by: AnyDriver, { transport, ...origin }: Driving): CheckedDevice {
+  const { device_id, name = device_id, driver, type: _, settings, ...rest } = device
   const own = judged(driven_by.settings, settings)
   if (wrong.has('settings')) return { mistakes: [] }
   const mistakes = [
@@ -109,7 +155,7 @@ export async function checkDevice({ device, wrong }: ReadDevice): Promise<Checke
       : own.mistakes.map((mistake) => `${device_id}.settings: ${mistake}`)),
   ]
   if (!isForDriver(transport) || !('output' in own) || mistakes.length > 0) return { mistakes }
-  return { device: { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own.output } }
+  return { device: { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own.output, ...origin } }
 }
 
 function isForDriver(transport: Transport | undefined): transport is DriverTransport {

@@ -71,9 +71,16 @@ export const ExpectedIdentity = v.strictObject({
   firmware_version: v.optional(described(v.string(), 'Firmware version that the instrument must report')),
 })
 
+const shippedNames: readonly string[] = [...driverNames, ...bridgeNames, 'person', 'external']
+
+/** The name of a driver: one of the catalogue, or of the lab's own. */
+function DriverNamed(outside: readonly string[]) {
+  return described(v.picklist([...shippedNames, ...outside]), 'The driver of the instrument')
+}
+
 export const DeviceConfig = v.strictObject({
   device_id: described(DeviceId, 'Its name in the API, in commands and in workflows: letters, digits, `-` and `_`'),
-  driver: described(v.picklist([...driverNames, ...bridgeNames, 'person', 'external']), 'The driver of the instrument'),
+  driver: DriverNamed([]),
   type: v.optional(
     described(
       BridgeType,
@@ -187,3 +194,10 @@ export const ConfigFile = v.strictObject({
   fleet: v.optional(described(FleetConfig, 'The broker of the lab, where this bench is one of many')),
 })
 export type ConfigFile = v.InferOutput<typeof ConfigFile>
+
+/** Returns the schema of a file beside which there are drivers of the lab's own. */
+export function configFileWith(outside: readonly string[]): typeof ConfigFile {
+  if (outside.length === 0) return ConfigFile
+  const device = v.strictObject({ ...DeviceConfig.entries, driver: DriverNamed(outside) })
+  return v.strictObject({ ...ConfigFile.entries, devices: v.optional(v.array(device), []) })
+}

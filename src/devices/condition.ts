@@ -244,7 +244,7 @@ export class Condition {
     if (!this.halts.isOwed) return
     if (!this.halts.isPending) await this.#mustBeHalted(unheard)
     // A driver waits for its instrument itself. A program may use the port for its halt still.
-    else if (this.#driven?.device.described) {
+    else if (this.#driven?.device.described?.isProgram) {
       const isHalted = await inTime(this.#around.clock, this.halts.acknowledged, standing_ms).catch(() => false)
       if (!isHalted) throw this.#suspect('stop', new LabError('no_reply', unheard), true)
     }

@@ -40,6 +40,8 @@ export type Driven = {
   wire: WireLog
   /** Does for a simulated storage what an arm in front of it does before an operation: no simulated arm reaches into it. Absent for real instruments. */
   playArm?(operation: string, params: Readonly<Record<string, unknown>>): void
+  /** Ends what the device does, for an error of its driver for which nobody waited. Only for a driver of the lab's own. */
+  fail?(error: unknown): void
 }
 
 /** A slot as a storage has seen it. */

@@ -110,6 +110,8 @@ export type OwnOperation = {
   schema: Record<string, unknown>
   /** Seconds that it takes with these parameters. */
   seconds(params: Readonly<Record<string, unknown>>): number
+  /** The parameter for the duration, if there is one. */
+  timed_by: string | undefined
   /** Seconds besides the parameter for the duration, and the largest value of that parameter. */
   usual_s: number
   longest_s: number
@@ -191,6 +193,7 @@ function ownOperation(name: string, described: DescribedOperation): OwnOperation
       return params
     },
     ...{ summary, schema: shownSchema(described.params), usual_s, margin_s, leaves_on, can_end_early, labware_sites, returns },
+    timed_by: named?.name,
     longest_s: usual_s + (named?.maximum ?? 0),
     seconds: (given) => usual_s + (named ? Math.max(0, Number(given[named.name] ?? named.default ?? 0)) : 0),
   }

@@ -172,8 +172,10 @@ export type Person = {
   undertake(withdraw: (error: LabError) => void): () => void
 }
 
-/** A device with a program behind it, which describes itself and performs its operations by name. */
+/** Operations and readings beyond the tables, which the program behind a device describes, or its driver. Such operations are performed by name. */
 export type SelfDescribed = {
+  /** Whether a program is behind it, which may describe itself otherwise later. A driver describes its device once. */
+  readonly isProgram: boolean
   /** Keyed by name, including those of the table; empty before the first description. */
   readonly operations: ReadonlyMap<string, OwnOperation>
   /** Whether it has ever described itself. */

@@ -2,8 +2,8 @@
 
 import { type Test, test } from 'tap'
 import { driver as arm } from '../../drivers/arm/driver.ts'
+import { tampered } from '../conformance/tampered.ts'
 import { oneDevice } from '../testing/devices.ts'
-import { tampered } from '../testing/drivers/tampered.ts'
 import type { OperationRecord } from './records.ts'
 
 const somebody = { key_id: 'somebody', override: false }

@@ -144,8 +144,7 @@ export class Instrument {
     const { model, features, ends_early = [] }: AnyProfile = driven?.profile ?? { model: 'external', limits: {}, features: {} }
     return capabilities({ device_id, type, driver, model, simulated, ...this.#limits.shown, features }, this.abilities.names, {
       ends_early,
-      ...{ typical: this.typical, margins: this.abilities.margins },
-      own: this.abilities.own,
+      ...{ typical: this.typical, margins: this.abilities.margins, own: this.abilities.own },
       readings: this.abilities.ownReadings,
       choices: this.abilities.choices,
     })
@@ -155,7 +154,7 @@ export class Instrument {
   acceptDescription(by: Caller): boolean {
     this.lock.admit(by)
     const { described } = this.#mustBeDriven('stop').device
-    if (described) return described.accept()
+    if (described?.isProgram) return described.accept()
     throw new LabError('invalid', `${this.device_id} does not describe itself: only a bridge does`)
   }
 
@@ -163,6 +162,11 @@ export class Instrument {
   wire(): Wire {
     const { wire } = this.#mustBeDriven('initialized')
     return { device_id: this.device_id, frames: wire.frames(), fault_frames: wire.faultFrames }
+  }
+
+  /** Ends what the device does, for an error of its driver for which nobody waited; undefined for a driver that ships. */
+  get fail(): ((error: unknown) => void) | undefined {
+    return this.#configured.driven?.fail
   }
 
   /** Applies a new name and new bounds. A running operation is not affected. */
@@ -296,8 +300,7 @@ export class Instrument {
 
   /** Throws `conflict`, with the reason, while the device performs an operation or a caller keeps it. */
   mustBeFree(): void {
-    const { run } = this.operation
-    const { shown } = this.lock
+    const [{ run }, { shown }] = [this.operation, this.lock]
     if (run) throw new LabError('conflict', `${this.device_id} is running ${run.name}; wait for that or stop it, then reload`)
     if (shown) throw new LabError('conflict', `${this.device_id} is kept by ${shown.owner}; ask them to release it, or wait, then reload`)
   }
@@ -306,9 +309,8 @@ export class Instrument {
   async close(why = 'the service is stopping'): Promise<void> {
     this.#closing = why
     this.#presence?.end()
-    const { driven } = this.#configured
+    const [{ driven }, { run }] = [this.#configured, this.operation]
     if (!driven) return
-    const { run } = this.operation
     if (run) {
       run.cutShort('stopping')
       if (!driven.profile.features.autonomous_timer) await this.condition.halt()

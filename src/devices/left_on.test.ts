@@ -3,9 +3,9 @@
 import { test } from 'tap'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import { driver as gpioShaker } from '../../drivers/gpio_shaker/driver.ts'
+import { tampered } from '../conformance/tampered.ts'
 import { silent } from '../kit/log.ts'
 import { oneDevice } from '../testing/devices.ts'
-import { tampered } from '../testing/drivers/tampered.ts'
 import { LeftOn } from './left_on.ts'
 
 test('a run that was refused leaves nothing on', async (t) => {

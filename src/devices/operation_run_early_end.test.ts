@@ -6,8 +6,8 @@ import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import { driver as inheco } from '../../drivers/inheco_incubator_shaker/driver.ts'
 import { driver as ohaus } from '../../drivers/ohaus_endeavor/driver.ts'
 import type { Simulator } from '../../drivers/transports/simulator.ts'
+import { tampered } from '../conformance/tampered.ts'
 import { oneDevice } from '../testing/devices.ts'
-import { tampered } from '../testing/drivers/tampered.ts'
 import type { OperationRecord } from './records.ts'
 
 const somebody = { key_id: 'somebody', override: false }

@@ -175,7 +175,7 @@ export class Presence {
     }
     // A program is halted before it is asked anything, because its device may have continued when the previous program ended.
     const steps = [() => this.#identify(), () => this.#owner.connected()]
-    for (const step of this.#known.device.described ? steps.reverse() : steps) await step()
+    for (const step of this.#known.device.described?.isProgram ? steps.reverse() : steps) await step()
     this.#isMet = true
   }
 

@@ -36,6 +36,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
   denyKeyRequest: 'Denied|deny the request {request_id} for a key',
   approveKeyRequest: 'Approved|approve the request {request_id} for a key',
   ...{ createBackup: 'Created|create a backup', deleteBackup: 'Deleted|delete the backup {backup_name}' },
+  signTrial: 'Signed|sign a trial',
   ...{ testNotify: 'Sent|send a test message', reloadSystem: 'Reloaded|reload the configuration' },
   restartPlugin: 'Restarted|restart the plug-in {plugin_name}',
   drawEpoch: 'Drew|draw a new epoch of the lab',

@@ -1,12 +1,14 @@
 // The routes that add a device to the configuration: which drivers there are, who is at a port, and the device itself.
 
 import * as v from 'valibot'
-import { isOnPins } from '../../drivers/driver.ts'
-import { driverNames, drivers } from '../../drivers/index.ts'
+import { type AnyDriver, isOnPins } from '../../drivers/driver.ts'
+import { driverNames } from '../../drivers/index.ts'
+import { outsideDriver, outsideNames, placeOf, shippedDriver } from '../../drivers/outside.ts'
 import type { NewDevices } from '../bench/new_devices.ts'
 import type { Reloading } from '../bench/reloading.ts'
 import type { Runs } from '../bench/runs.ts'
 import { DeviceConfig, DeviceId, ExpectedIdentity, SerialTransport, SimulatedTransport, TcpTransport } from '../config/file.ts'
+import { folderOf } from '../config.ts'
 import { Identity, OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
@@ -22,7 +24,7 @@ const Serial = v.strictObject({
   path: v.pipe(SerialTransport.entries.path, v.regex(/^\/dev\/(?!.*\.\.)/, 'it must be a path below /dev')),
 })
 const Settings = described(v.optional(v.record(v.string(), v.unknown()), {}), 'Settings of the driver')
-const SerialDriver = v.picklist(driverNames)
+const DriverName = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be the name of a driver, from `GET /api/drivers`'))
 
 export const newDeviceRoutes: Route<Rooms>[] = [
   route('GET', '/api/drivers', {
@@ -40,6 +42,10 @@ export const newDeviceRoutes: Route<Rooms>[] = [
             instrument: described(v.string(), 'The maker and the name of the instrument'),
             type: v.string(),
             is_tcp: described(v.boolean(), 'Whether the instrument can be on the network: itself, or behind a serial box'),
+            source: described(
+              v.picklist(['shipped', 'folder', 'package']),
+              'Whether it ships with benchd, or is one of the lab that lies beside the configuration; the latter is loaded when a device of the configuration names it',
+            ),
             tcp_port: described(
               v.nullable(v.number()),
               'The usual TCP port of an instrument that is on the network itself and has no serial port; null for the others',
@@ -51,8 +57,8 @@ export const newDeviceRoutes: Route<Rooms>[] = [
       }),
     },
     async handle({ rooms: { reloading, new_devices } }) {
-      const [found, is_writable] = await Promise.all([Promise.all(driverNames.map(rowOf)), new_devices.mayWrite()])
-      return json({ config_file: reloading.path ?? null, is_writable, drivers: found.flat() })
+      const [found, own, is_writable] = await Promise.all([Promise.all(driverNames.map(rowOf)), ownRows(reloading), new_devices.mayWrite()])
+      return json({ config_file: reloading.path ?? null, is_writable, drivers: [...found.flat(), ...own] })
     },
   }),
   route('POST', '/api/drivers/:driver/identify', {
@@ -75,8 +81,9 @@ export const newDeviceRoutes: Route<Rooms>[] = [
     },
     errors: [400, 404, 409, 503],
     async handle({ rooms, param, body }) {
-      const driver = driverNames.find((name) => name === param('driver'))
-      if (!driver) throw new LabError('not_found', `there is no driver ${param('driver').slice(0, 64)}; GET /api/drivers lists the drivers`)
+      const driver = param('driver')
+      if (!(await shippedDriver(driver)) && !placeOf(driver, folderOf(rooms.reloading.path)))
+        throw new LabError('not_found', `there is no driver ${param('driver').slice(0, 64)}; GET /api/drivers lists the drivers`)
       const { identity, words, fitting } = await rooms.new_devices.identify({ driver, ...body() })
       const { worthTeaching } = await import('../care/identity.ts')
       const expected = identity && worthTeaching(identity)
@@ -93,8 +100,8 @@ export const newDeviceRoutes: Route<Rooms>[] = [
     body: v.strictObject({
       device_id: described(DeviceId, 'The name of the device in the API, in commands and in workflows'),
       driver: described(
-        v.picklist([...SerialDriver.options, 'person']),
-        'The driver, or `person` for somebody who carries labware by hand',
+        DriverName,
+        'The driver, or `person` for somebody who carries labware by hand; `GET /api/drivers` lists the drivers, and those of the lab beside the configuration',
       ),
       name: DeviceConfig.entries.name,
       transport: v.optional(v.variant('kind', [Serial, TcpTransport, SimulatedTransport])),
@@ -136,20 +143,43 @@ async function reload({ openRuns, reloading }: Rooms): Promise<void> {
 }
 
 /** Describes a driver of a line; none of those on pins, whose wiring is written by hand. */
-async function rowOf(driver: (typeof driverNames)[number]) {
-  const found = await drivers[driver]()
-  if (isOnPins(found)) return []
-  const { about, type, settings, tcp } = found
-  return [
-    {
-      driver,
-      instrument: about.instrument,
-      type,
-      is_tcp: found.changes_speed !== true,
-      tcp_port: tcp?.port ?? null,
-      ...modelsOf(settings),
-    },
-  ]
+async function rowOf(driver: string) {
+  const found = (await shippedDriver(driver))!
+  return isOnPins(found) ? [] : [rowFor(found, driver, 'shipped')]
+}
+
+/** Lists the drivers of the lab's own. One that no device names is not loaded, so that only its name is known. */
+async function ownRows({ path, config: { devices } }: Reloading) {
+  const folder = folderOf(path)
+  if (folder === undefined) return []
+  const named = new Set(devices.map(({ driver }) => driver))
+  const names = (await outsideNames(folder)).filter((name) => !(driverNames as string[]).includes(name))
+  return Promise.all(
+    names.map(async (name) => {
+      const place = placeOf(name, folder)!
+      const found = named.has(name) ? await outsideDriver(name, place) : undefined
+      if (found && 'driver' in found && !isOnPins(found.driver)) return rowFor(found.driver, name, place.source)
+      return { ...unknown, driver: name, instrument: `driver of the lab: ${name}`, source: place.source }
+    }),
+  )
+}
+
+const unknown = { type: 'unknown', is_tcp: true, tcp_port: null, models: [], model: null }
+
+function rowFor(
+  { about, type, settings, tcp, changes_speed }: Exclude<AnyDriver, { plan: unknown }>,
+  driver: string,
+  source: 'shipped' | 'folder' | 'package',
+) {
+  return {
+    driver,
+    instrument: about.instrument,
+    type,
+    source,
+    is_tcp: changes_speed !== true,
+    tcp_port: tcp?.port ?? null,
+    ...modelsOf(settings),
+  }
 }
 
 /** Lists the values of the setting `model`, and its default. */

@@ -127,6 +127,7 @@ export const examples: Record<string, Example> = {
   },
   addDevice: { body: { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'simulated' } } },
   createBackup: { body: { with_keys: false, with_events: false } },
+  signTrial: { body: { sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08' } },
   rotateKey: { body: { overlap_s: 3600 } },
   setSimulatedFault: { body: { fault: 'no_reply', after: 5 } },
   setFaultOfRun: { body: { fault: 'no_reply', after: 5 } },

@@ -3,11 +3,13 @@
 import * as v from 'valibot'
 import { levels } from '../care/doctor/finding.ts'
 import type { Config } from '../config.ts'
+import { Signature } from '../conformance/trial_file.ts'
 import { described } from '../kit/described.ts'
+import type { Log } from '../kit/log.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { apiVersion } from './version.ts'
 
-type Rooms = { config: Config; places: { data_dir: string; config_path: string | undefined } }
+type Rooms = { config: Config; log: Log; places: { data_dir: string; config_path: string | undefined } }
 
 const route = routesOf<Rooms>('system')
 
@@ -66,6 +68,20 @@ export const selfCareRoutes: Route<Rooms>[] = [
         'X-API-Version': apiVersion,
       }
       return new Response(await packedBundle(bundle, at), { headers })
+    },
+  }),
+  route('POST', '/api/system/trials/signature', {
+    operation_id: 'signTrial',
+    summary: 'Sign the file of a trial with the key of the bench',
+    description:
+      'For `benchd devices certify`. The signature shows that a file is unchanged, and nothing more. The key is made at the first use, and stays in the data folder.',
+    scope: 'operate',
+    body: v.strictObject({ sha256: described(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), 'SHA-256 of the trial, in hex') }),
+    success: { description: 'The signature of the digest as text, and the key that checks it', schema: Signature },
+    errors: [400, 503],
+    async handle({ rooms: { places, log }, body }) {
+      const { signedDigest } = await import('../care/trial_key.ts')
+      return json(await signedDigest(places.data_dir, body().sha256, ({ message }) => log.error(message)))
     },
   }),
 ]

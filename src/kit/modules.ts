@@ -12,6 +12,8 @@ import * as hooks from './module_hooks.ts'
 const names: Readonly<Record<string, string>> = {
   'benchd/workflow': new URL('../workflow/plans/author.js', import.meta.url).href,
   'benchd/plugin': new URL('../plugins/author.js', import.meta.url).href,
+  'benchd/driver': new URL('../../drivers/module.js', import.meta.url).href,
+  'benchd/driver-test': new URL('../conformance/module.js', import.meta.url).href,
 }
 
 let loadings = 0
@@ -21,12 +23,17 @@ let areHooked = false
  * Runs the file and returns its default export, undefined if it has none. Throws `invalid`. Loaded modules stay in memory, so do not call it in a loop.
  */
 export async function loadModule(path: string): Promise<unknown> {
+  return (await loadExports(path)).default
+}
+
+/** Runs the file as `loadModule` does, and returns all that it exports, by name. */
+export async function loadExports(path: string): Promise<Readonly<Record<string, unknown>>> {
   if (!areHooked) hook()
   areHooked = true
   const url = pathToFileURL(path)
   url.searchParams.set(hooks.mark, String(++loadings))
   try {
-    return ((await import(url.href)) as { default?: unknown }).default
+    return (await import(url.href)) as Record<string, unknown>
   } catch (error) {
     throw new LabError('invalid', `${path} cannot be loaded: ${messageOf(error)}`, { cause: error })
   }

@@ -7,6 +7,7 @@ import { type Installation, installation } from '../../kit/installation.ts'
 import { boxes } from './boxes.ts'
 import { bridges } from './bridges.ts'
 import { cameras } from './cameras.ts'
+import { drivers } from './drivers.ts'
 import { type Finding, tried } from './finding.ts'
 import { fleet } from './fleet.ts'
 import { instruments } from './instruments.ts'
@@ -51,6 +52,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   serial: ports,
   boxes,
   bridges,
+  drivers,
   gpio,
   i2c,
   modules,

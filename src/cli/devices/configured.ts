@@ -51,6 +51,7 @@ const add = command({
     const at = ['devices', file.devices.length]
     const plain = settings(withDevice(file.text, device), at, options.set)
     const config = await checked(plain, file.path)
+    mustBeLoaded(id, config)
     if (driver === 'person') return stored(options, file, { id, text: plain, said: nextForPerson(id) })
     const said = options['no-ask'] ? undefined : await whoIs(id, config, file.service)
     if (said?.fitting) throw new CliError('failed', `nothing was changed: ${said.words}; to add the device all the same: --no-ask`)
@@ -133,6 +134,13 @@ function placeOf(id: string, { devices, path }: File): number {
   if (place < 0)
     throw new CliError('not_found', `${path} has no device ${id}; it has ${devices.map(({ device_id }) => device_id).join(', ') || 'none'}`)
   return place
+}
+
+/** Throws for a device whose driver cannot be used. */
+function mustBeLoaded(id: string, { devices }: Config): void {
+  const device = devices.find(({ device_id }) => device_id === id)
+  if (device?.kind === 'unloaded')
+    throw new CliError('failed', `nothing was changed: the driver ${device.driver} cannot be used: ${device.why}`)
 }
 
 function mustBeNamed(name: string | undefined): void {

@@ -148,13 +148,13 @@ export type GetDeviceReadingResponse = { device_id: string; reading: string; val
 
 export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
 
-export type ListDriversResponse = { config_file: string | null; is_writable: boolean; drivers: Array<{ driver: string; instrument: string; type: string; is_tcp: boolean; tcp_port: number | null; models: Array<string>; model: string | null }> }
+export type ListDriversResponse = { config_file: string | null; is_writable: boolean; drivers: Array<{ driver: string; instrument: string; type: string; is_tcp: boolean; source: 'shipped' | 'folder' | 'package'; tcp_port: number | null; models: Array<string>; model: string | null }> }
 
 export type IdentifyInstrumentRequest = { transport: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port?: number }; settings?: Record<string, unknown> }
 
 export type IdentifyInstrumentResponse = { identity: Identity | null; expected: { model?: string; serial_number?: string; firmware_version?: string } | null; message: string; is_wrong: boolean; fitting_drivers: Array<string> }
 
-export type AddDeviceRequest = { device_id: string; driver: 'bioshake' | 'ika_shaker' | 'opentrons_heater_shaker' | 'opentrons_temperature_module' | 'opentrons_thermocycler' | 'inheco_incubator_shaker' | 'genogrinder' | 'bigbear' | 'ohaus_endeavor' | 'a4s' | 'plateloc' | 'alps' | 'ultraseal' | 'xpeel' | 'vspin' | 'microspin' | 'hettich' | 'gpio_shaker' | 'gpio_sealer' | 'cytomat' | 'liconic_stx' | 'line_scanner' | 'keyence_bl' | 'mettler_sics' | 'sartorius_sbi' | 'arm' | 'precise_flex' | 'person'; name?: string; transport?: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port?: number } | { kind: "simulated" }; settings?: Record<string, unknown>; identity?: { model?: string; serial_number?: string; firmware_version?: string } }
+export type AddDeviceRequest = { device_id: string; driver: string; name?: string; transport?: { kind: "serial"; path: string } | { kind: "tcp"; host: string; port?: number } | { kind: "simulated" }; settings?: Record<string, unknown>; identity?: { model?: string; serial_number?: string; firmware_version?: string } }
 
 export type AddDeviceResponse = { success: boolean; message: string; device_id: string; config_file: string; old_copy: string; in_force: boolean }
 
@@ -249,6 +249,10 @@ export type ListPortsResponse = { ports: Array<{ path: string; by_id: string | n
 export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; operator?: string; scope: string | null; from: string | null; what: string; text: string; operation?: string; params?: Record<string, unknown>; decision?: string; place?: string; device_id?: string; execution_id?: string; outcome?: 'done' | 'accepted' | 'refused' | 'failed'; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }>; next: string | null }
 
 export type ExamineSystemResponse = { findings: Array<{ check: string; level: 'OK' | 'WARN' | 'FAIL' | 'SKIP'; finding: string; fix?: string }>; failed: number; warnings: number }
+
+export type SignTrialRequest = { sha256: string }
+
+export type SignTrialResponse = { algorithm: "Ed25519"; public_key: string; value: string }
 
 export type ListBackupsResponse = { backups: Array<Backup> }
 
@@ -580,6 +584,8 @@ export type Operations = {
   getConfig: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: Record<string, unknown> }
   /** Fetch what helps others to help, without any secret, as a .tar.gz */
   fetchBundle: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Sign the file of a trial with the key of the bench */
+  signTrial: { path: Record<string, never>; query: Record<string, never>; body: SignTrialRequest; answer: SignTrialResponse }
   /** List the backups in the data folder */
   listBackups: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListBackupsResponse }
   /** Make a backup of the configuration and the state */
@@ -876,6 +882,7 @@ export const operations = {
   examineSystem: ['GET', '/api/system/doctor'],
   getConfig: ['GET', '/api/system/config'],
   fetchBundle: ['GET', '/api/system/bundle'],
+  signTrial: ['POST', '/api/system/trials/signature'],
   listBackups: ['GET', '/api/system/backups'],
   createBackup: ['POST', '/api/system/backups'],
   fetchBackup: ['GET', '/api/system/backups/{backup_name}'],

@@ -3,8 +3,8 @@
 import { test } from 'tap'
 import type { Driver } from '../../../drivers/driver.ts'
 import type { Simulator } from '../../../drivers/transports/simulator.ts'
+import { type Hand, tampered } from '../../conformance/tampered.ts'
 import { type Bench, calm, onSimulator } from '../drivers.ts'
-import { type Hand, tampered } from './tampered.ts'
 
 type Balance = Bench & { put(grams: number): void; hand: Hand }
 

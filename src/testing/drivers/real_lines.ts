@@ -3,8 +3,8 @@
 import * as v from 'valibot'
 import { type LineDriver, serialOf } from '../../../drivers/driver.ts'
 import { simulatedLine } from '../../../drivers/transports/simulated_line.ts'
+import { type Name, tried } from '../../conformance/trials.ts'
 import { VirtualClock } from '../../kit/clock.ts'
-import { type Name, tried } from './trials.ts'
 
 const usual = 20
 

@@ -4,8 +4,8 @@ import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import type { Driver } from '../../../drivers/driver.ts'
 import type { Places } from '../../../drivers/transports/simulator.ts'
+import { type Hand, tampered } from '../../conformance/tampered.ts'
 import { type Bench, calm, onSimulator } from '../drivers.ts'
-import { type Hand, tampered } from './tampered.ts'
 
 export type Storage = Bench & {
   hand: Hand

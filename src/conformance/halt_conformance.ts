@@ -1,16 +1,11 @@
 // Checks for every driver, in virtual time, that the service repeats a lost halt as soon as the instrument can be reached again.
 
-import type { Test } from 'tap'
-import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
-import type { Profile } from '../../devices/device.ts'
-import { operations } from '../../devices/operations.ts'
-import { oneDevice } from '../devices.ts'
-import { longer } from './conformance.ts'
+import { type AnyDriver, isOnPins } from '../../drivers/driver.ts'
+import type { Test } from './assertions.ts'
+import { oneDevice } from './one_device.ts'
 import { tampered } from './tampered.ts'
-import { goesOn, type Name, paramsOf, preparing } from './trials.ts'
+import { goesOn, longer, type Name, namesOn, paramsOf, preparing, type TriedProfile } from './trials.ts'
 
-/** Operations that an instrument continues until it is stopped. */
-const goings = (Object.keys(operations) as Name[]).filter(goesOn)
 /** The ways to lose the connection: the port stays open and all bytes are lost, or the port is gone. */
 const losses = ['dead', 'unplugged'] as const
 /** The ways to end the operation: the service notices the loss, or somebody presses stop. */
@@ -26,6 +21,9 @@ const rest_ms = 120_000
 
 export async function conformanceOfHalts(t: Test, driver: AnyDriver, settings: object): Promise<void> {
   await t.test('a halt that was not heard is repeated as soon as it hears again', async (t) => {
+    const { device, profile } = await bench(t, driver, settings)
+    // Those that an instrument continues until it is stopped.
+    const goings = namesOn(device).filter((name) => goesOn(name, profile))
     for (const loss of losses)
       for (const end of ends)
         for (const name of goings) {
@@ -93,7 +91,7 @@ async function bench(t: Test, driver: AnyDriver, settings: object) {
 }
 
 /** Returns parameters with the longest duration that the device allows, at most an hour. */
-function going(name: Name, profile: Profile): Record<string, unknown> {
+function going(name: Name, profile: TriedProfile): Record<string, unknown> {
   const params = paramsOf(name, profile)
-  return 'duration' in params || 'steps' in params ? longer(name, profile, 3600) : params
+  return profile.own?.has(name) || 'duration' in params || 'steps' in params ? longer(name, profile, 3600) : params
 }

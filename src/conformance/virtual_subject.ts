@@ -1,8 +1,8 @@
 // A driver on its simulator in virtual time, as the conformance tests take one.
 
 import * as v from 'valibot'
-import { type AnyDriver, isOnPins, type LineDriver } from '../../../drivers/driver.ts'
-import { onPins, onSimulator } from '../drivers.ts'
+import { type AnyDriver, isOnPins, type LineDriver } from '../../drivers/driver.ts'
+import { onPins, onSimulator } from './on_simulator.ts'
 import { tampered } from './tampered.ts'
 import type { VirtualSubject } from './wire_conformance.ts'
 
@@ -16,7 +16,7 @@ export async function virtualSubject(driver: AnyDriver, settings: object = {}): 
     : await onTampered(driver, settings)
   const { device, clock, written, run } = bench
   const link = 'line' in bench ? bench.line : bench.board
-  const profile = driver.profile(v.parse(driver.settings, settings))
+  const profile = { ...driver.profile(v.parse(driver.settings, settings)), own: device.described?.operations }
   return {
     device,
     profile,

@@ -1,10 +1,9 @@
 // The conformance tests on the wire, frame by frame and in virtual time: what a driver writes, and how it copes with disturbed answers.
 
-import type { Test } from 'tap'
-import type { OnWire } from '../../../drivers/transports/line.ts'
-import { askedSeconds } from '../../devices/asked_time.ts'
-import { operations } from '../../devices/operations.ts'
-import { LabError } from '../../errors.ts'
+import type { OnWire } from '../../drivers/transports/line.ts'
+import { heldOf } from '../devices/operations.ts'
+import { LabError } from '../errors.ts'
+import type { Test } from './assertions.ts'
 import {
   acknowledged_ms,
   alike,
@@ -13,9 +12,9 @@ import {
   isFailure,
   isMotionless,
   isStirring,
+  knows,
   longer,
   margin_ms,
-  type Name,
   namesOf,
   never,
   perform,
@@ -33,9 +32,9 @@ import {
   type Watched,
   watched,
   worksAgain,
-} from './conformance.ts'
+} from './subject.ts'
 import type { Hand } from './tampered.ts'
-import { takesTime } from './trials.ts'
+import { lasting_s, type Name, takesTime, usual_s } from './trials.ts'
 
 /** A driver in virtual time, where repeated work gives the same traffic at the same moments. */
 export type VirtualSubject = Subject & {
@@ -75,7 +74,7 @@ export async function conformanceOnTheWire(t: Test, make: MakeVirtual): Promise<
   await t.test('a gentle end that the instrument does not hear makes no fault, and the operation goes on', async (t) => {
     const { ends_early = [] } = (await make()).profile
     // An operation that is held must not go on: `hold.test.ts` shows that the instrument is halted.
-    for (const name of ends_early) if (!('held' in operations[name])) await endsUnheard(t, make, name)
+    for (const name of ends_early) if (!heldOf(name)) await endsUnheard(t, make, name)
   })
 
   await t.test('answers that all come twice are each taken once', async (t) => {
@@ -121,8 +120,8 @@ export async function conformanceOnTheWire(t: Test, make: MakeVirtual): Promise<
   })
 
   await t.test('an instrument that restarts in the middle of an operation has not done it', async (t) => {
-    const { showsRestart } = await make()
-    for (const name of names.filter((name) => showsRestart && takesTime(name)))
+    const { showsRestart, profile } = await make()
+    for (const name of names.filter((name) => showsRestart && takesTime(name, profile)))
       await failsTampered(t, make, name, (subject) => subject.hand?.restart())
   })
 }
@@ -183,7 +182,7 @@ type Behind = { name: Name; frames: readonly string[]; nth: number; harmless: Re
 /** Loses every command that ends the operation, until the caller has learned that the end was not acknowledged. */
 async function endsUnheard(t: Test, make: MakeVirtual, name: Name): Promise<void> {
   const subject = await readyFor(make, name)
-  const ramp_s = operations[name].typical_seconds
+  const ramp_s = usual_s(name, subject.profile)
   const params = longer(name, subject.profile, 60 + ramp_s)
   const performing = watched(perform(subject, name, never(), params))
   const ramp_ms = 1000 * ramp_s
@@ -196,7 +195,7 @@ async function endsUnheard(t: Test, make: MakeVirtual, name: Name): Promise<void
   t.ok(ending.outcome && 'error' in ending.outcome, `${name}: whoever asked hears that it was not acknowledged`, ending)
   await subject.pass(5000)
   t.ok(isStirring(subject) && !performing.outcome, `${name}: it goes on`, performing)
-  const performed = await settled(subject, performing, margin_ms(name, subject) + 1000 * askedSeconds(name, params))
+  const performed = await settled(subject, performing, margin_ms(name, subject) + 1000 * lasting_s(name, params, subject.profile))
   t.ok(performed && 'value' in performed, `${name}: it comes to its own end`, { performed })
   end(subject)
 }
@@ -255,7 +254,7 @@ async function doesNothing(make: MakeVirtual, frame: string): Promise<boolean> {
 async function isIdle(make: MakeVirtual, frame: string): Promise<boolean> {
   const subject = await ready(make)
   if (!subject.write) return /^read /.test(frame)
-  for (const name of ['lock_plate', 'close'] as const) if (subject.device[name]) await subject.run(perform(subject, name))
+  for (const name of ['lock_plate', 'close'] as const) if (knows(subject.device, name)) await subject.run(perform(subject, name))
   const details = JSON.stringify(detailsOf(subject))
   subject.write(Buffer.from(frame, 'latin1'))
   const { stirred } = await still(subject, subject.pass(3000))

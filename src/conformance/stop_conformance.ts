@@ -1,14 +1,12 @@
 // Checks, in virtual time, that a driver confirms a halt only on evidence. An echo, an earlier answer, or a missing port is no evidence.
 
-import type { Test } from 'tap'
-import { operations } from '../../devices/operations.ts'
-import { LabError } from '../../errors.ts'
+import { LabError } from '../errors.ts'
+import type { Test } from './assertions.ts'
 import {
   comesToRest,
   end,
   isMotionless,
   longer,
-  type Name,
   namesOf,
   never,
   perform,
@@ -17,7 +15,8 @@ import {
   settled,
   type Watched,
   watched,
-} from './conformance.ts'
+} from './subject.ts'
+import { canLeaveOn, type Name } from './trials.ts'
 import type { MakeVirtual, VirtualSubject } from './wire_conformance.ts'
 
 /** How long the answers to an operation are held back before the halt. */
@@ -45,7 +44,8 @@ export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<vo
   })
 
   await t.test('a halt is confirmed only when nothing is driven or heated, whichever of its frames is lost', async (t) => {
-    for (const name of names) if ('leaves_on' in operations[name]) await losesFrames(t, make, name)
+    const { profile } = await make()
+    for (const name of names) if (canLeaveOn(name, profile)) await losesFrames(t, make, name)
   })
 }
 
@@ -136,7 +136,8 @@ async function framesOfHalt(make: MakeVirtual, name: Name): Promise<number> {
 
 /** Begins the longest possible operation, and waits until it moves or heats. */
 async function begun(subject: VirtualSubject, name: Name): Promise<void> {
-  const isTimed = 'duration' in subject.profile.limits && (name === 'shake' || name === 'centrifuge')
+  const { limits, own } = subject.profile
+  const isTimed = own?.has(name) || ('duration' in limits && (name === 'shake' || name === 'centrifuge'))
   watched(isTimed ? perform(subject, name, never(), longer(name, subject.profile)) : perform(subject, name))
   await subject.pass(into_ms)
 }

@@ -1,25 +1,23 @@
 // Checks for every driver, in virtual time, that the instrument works as usual after it was idle, and that the service notices an instrument that
 // restarted while it was hot.
 
-import type { Test } from 'tap'
-import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
-import { operations } from '../../devices/operations.ts'
-import { oneDevice } from '../devices.ts'
+import { type AnyDriver, isOnPins } from '../../drivers/driver.ts'
+import type { Test } from './assertions.ts'
+import { oneDevice } from './one_device.ts'
 import { tampered } from './tampered.ts'
-import { goesOn, type Name, paramsOf, preparing } from './trials.ts'
+import { goesOn, namesOn, paramsOf, preparing } from './trials.ts'
 
 /** No watchdog of an instrument waits longer. The service checks the instrument meanwhile. */
 const idle_ms = 180_000
 /** An instrument that reports only its temperature may be too cold for ten minutes before that counts as a fault. */
 const cold_ms = 15 * 60_000
-const names = (Object.keys(operations) as Name[]).filter(goesOn)
 
 export async function conformanceOfIdling(t: Test, driver: AnyDriver, settings: object): Promise<void> {
   await t.test('what it has done once it does again after minutes in which nothing ran', async (t) => {
-    const { clock, instrument, link, profile, perform, start } = await oneDevice(t, driver, { settings })
+    const { clock, instrument, device, link, profile, perform, start } = await oneDevice(t, driver, { settings })
     await start()
     await perform('initialize', {})
-    for (const name of names.filter((name) => instrument.abilities.knows(name))) {
+    for (const name of namesOn(device).filter((name) => goesOn(name, profile))) {
       for (const time of ['first', 'second']) {
         for (const first of preparing(name, (one) => instrument.abilities.knows(one))) await perform(first, paramsOf(first, profile))
         const { success } = await perform(name, paramsOf(name, profile))

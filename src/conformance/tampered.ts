@@ -1,7 +1,7 @@
-// For tests: a simulated instrument whose line can be tampered with: answers are changed, forged or lost, or the power is cut.
+// A simulated instrument whose line can be tampered with: answers are changed, forged or lost, or the power is cut.
 
-import type { Driver, LineDriver } from '../../../drivers/driver.ts'
-import type { InstrumentEnd, Simulator } from '../../../drivers/transports/simulator.ts'
+import type { Driver, LineDriver } from '../../drivers/driver.ts'
+import type { InstrumentEnd, Simulator } from '../../drivers/transports/simulator.ts'
 
 type Send = (bytes: Uint8Array) => void
 
@@ -26,16 +26,19 @@ export type Hand = {
   readonly stirredBy: readonly string[]
 }
 
+type Tampering = { pass(bytes: Uint8Array, send: Send): void; isCut: boolean; isDeaf: boolean; hears(frame: string): boolean }
+
+/** Returns how a line is that nobody tampers with. */
+function intact(): Tampering {
+  return { pass: (bytes, send) => send(bytes), isCut: false, isDeaf: false, hears: () => true }
+}
+
 /** Returns the same driver, and the hand that tampers with its one simulated instrument. */
 export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<Settings>; hand: Hand }
 export function tampered<Settings>(driver: LineDriver<Settings>): { driver: LineDriver<Settings>; hand: Hand }
 export function tampered<Settings>(driver: LineDriver<Settings>): { driver: LineDriver<Settings>; hand: Hand } {
-  const unchanged = (bytes: Uint8Array, send: Send) => send(bytes)
   const stirredBy: string[] = []
-  let pass = unchanged
-  let isCut = false
-  let isDeaf = false
-  let hears: (frame: string) => boolean = () => true
+  const line = intact()
   const heard = new Set<string>()
   /** Sends bytes to the host on every connection. */
   let send: Send = () => {}
@@ -51,7 +54,7 @@ export function tampered<Settings>(driver: LineDriver<Settings>): { driver: Line
       const its = ++power
       return driver.simulate({
         ...at,
-        send: (bytes, connection) => its === power && !isCut && pass(bytes, (passed) => at.send(passed, connection)),
+        send: (bytes, connection) => its === power && !line.isCut && line.pass(bytes, (passed) => at.send(passed, connection)),
       })
     }
     let on = switchOn()
@@ -70,7 +73,7 @@ export function tampered<Settings>(driver: LineDriver<Settings>): { driver: Line
       receive(bytes, connection = 0) {
         connections.add(connection)
         const frame = Buffer.from(bytes).toString('latin1')
-        if (isCut || (isDeaf && !heard.has(frame)) || !hears(frame)) return
+        if (line.isCut || (line.isDeaf && !heard.has(frame)) || !line.hears(frame)) return
         heard.add(frame)
         look()
         last.frame = frame
@@ -89,25 +92,12 @@ export function tampered<Settings>(driver: LineDriver<Settings>): { driver: Line
   }
 
   const hand: Hand = {
-    change(how) {
-      pass = how
-    },
+    change: (pass) => void Object.assign(line, { pass }),
     replace: (pattern, text) => hand.change((bytes, send) => send(Buffer.from(Buffer.from(bytes).toString().replace(pattern, text)))),
-    cut() {
-      isCut = true
-    },
-    deafen() {
-      isDeaf = true
-    },
-    hear(which) {
-      hears = which
-    },
-    leave() {
-      pass = unchanged
-      isCut = false
-      isDeaf = false
-      hears = () => true
-    },
+    cut: () => void Object.assign(line, { isCut: true }),
+    deafen: () => void Object.assign(line, { isDeaf: true }),
+    hear: (hears) => void Object.assign(line, { hears }),
+    leave: () => void Object.assign(line, intact()),
     say: (bytes) => send(bytes),
     restart: () => restart(),
     stirredBy,

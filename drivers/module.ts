@@ -1,0 +1,46 @@
+// The module `benchd/driver` as drivers outside the tree load it. It passes on what the running program has, so that errors and classes are the same ones,
+// and stands alone: it is no part of the bundle. `outside.ts` puts the functions there before it loads a driver.
+
+import type * as author from './author.ts'
+
+export type * from './author.ts'
+
+export const {
+  believed,
+  connectionLost,
+  described,
+  Exchange,
+  heardOrObeyed,
+  Heater,
+  heaterStillOn,
+  HeatWatch,
+  inWords,
+  isBlind,
+  isNoReply,
+  isRefusal,
+  keepTime,
+  LabError,
+  latin1,
+  lineReader,
+  messageOf,
+  mustSlowDown,
+  mustTurn,
+  nextLine,
+  notOpen,
+  onceStarted,
+  OperationRunner,
+  refused,
+  repeatUntil,
+  reports,
+  serialDriver,
+  sleep,
+  Table,
+  tcpDriver,
+  TextPort,
+  Timers,
+  unlessAborted,
+  until,
+  v,
+  Whole,
+  WithMount,
+} = (globalThis as unknown as Record<symbol, typeof author>)[Symbol.for('benchd/driver')]!
