@@ -17,6 +17,7 @@ import { pageBench } from './page.ts'
 import { runRecord } from './run_record.ts'
 import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
+import { safety } from './safety.ts'
 import { sdCard } from './sd_card.ts'
 import { smc } from './smc.ts'
 import { soak } from './soak.ts'
@@ -31,6 +32,7 @@ const benches: readonly Bench[] = [
   runState,
   runRecord,
   smc,
+  safety,
   makespan,
   urgent,
   bridges,
