@@ -21,6 +21,7 @@ import { runRecord } from './run_record.ts'
 import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
 import { samples } from './samples.ts'
+import { safety } from './safety.ts'
 import { sdCard } from './sd_card.ts'
 import { smc } from './smc.ts'
 import { soak } from './soak.ts'
@@ -36,6 +37,7 @@ const benches: readonly Bench[] = [
   runRecord,
   queueBench,
   smc,
+  safety,
   makespan,
   samples,
   urgent,

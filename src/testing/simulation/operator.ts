@@ -23,6 +23,8 @@ export class RestlessOperator {
   readonly #service: Service
   readonly #watch: Watch
 
+  #submitted = 0
+
   constructor({ scene, dice, service, watch }: OperatorOptions) {
     this.#scene = scene
     this.#dice = dice
@@ -43,7 +45,9 @@ export class RestlessOperator {
     const ids = groups.map((group_id) => ({ group_id: `${group_id}_${this.#dice.below(1e6)}`, members: this.#members() }))
     const runtime = this.#runtime
     try {
-      const asked = { workflow: 'work', run_mode: mode, groups: ids, batch_mode, variables: {}, operator_id: null }
+      // Of several submissions every second one is urgent. No dice are used, so that seeds stay what they were.
+      const priority = (this.#submitted++ % 2) * 9
+      const asked = { workflow: 'work', run_mode: mode, groups: ids, batch_mode, variables: {}, operator_id: null, priority }
       // A service that dies meanwhile never answers.
       await Promise.race([runtime.submit(asked), this.#service.death])
       if (runtime === this.#runtime) for (const execution of runtime.runs.all()) this.#service.knows(execution)
