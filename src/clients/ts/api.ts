@@ -490,7 +490,7 @@ export type Operations = {
   /** Make a teachpoint what it was in one of its versions */
   restoreTeachpoint: { path: { device_id: string; name: string }; query: Record<string, never>; body: RestoreTeachpointRequest; answer: Teachpoint }
   /** Events recorded at or after a time */
-  getEvents: { path: Record<string, never>; query: { since?: number; execution_id?: string; limit?: number; newest?: number; wait?: number }; body: undefined; answer: GetEventsResponse }
+  getEvents: { path: Record<string, never>; query: { since?: number; execution_id?: string; limit?: number; newest?: number; envelope?: 'true' | 'false'; wait?: number }; body: undefined; answer: GetEventsResponse }
   /** Live events, as Server-Sent Events */
   streamEvents: { path: Record<string, never>; query: { execution_id?: string; last_event_id?: string; heartbeat?: number }; body: undefined; answer: ReadableStream<Uint8Array> }
   /** Break a simulated device */
