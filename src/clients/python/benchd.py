@@ -843,7 +843,7 @@ class Device(_Operations):
             if info["stopped"]:
                 words["stopped by"] = info["stopped"]["by"]
             if info["fault"]:
-                words["fault"] = info["fault"]["message"]
+                words["fault"] = info["fault"]["error"]
             return f"{info['name']} ({self.device_id})", ["", ""], [[name, word] for name, word in words.items()]
 
         return _html_of(self.device_id, table)
