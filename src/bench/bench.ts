@@ -50,6 +50,7 @@ import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
 import { LateRuns } from './late_runs.ts'
+import type { Links } from './links.ts'
 import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
@@ -104,6 +105,8 @@ export type Bench = {
   pictures: Pictures
   /** The connection to the broker of the lab; undefined if the configuration names none. */
   fleet: Fleet | undefined
+  /** The connections to other systems that the program opens beside the bench. */
+  links: Links
   /** The workflows, the runs and their records. Throws before `openRuns`. */
   readonly runs: Runs
   /** Opens the workflows, unless they are open. The start does that only if any were used before. */
@@ -238,7 +241,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
-  const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, long_requests, simulations, load, readings })
+  const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, links: {}, long_requests, simulations, load, readings })
   return bench
 }
 

@@ -266,6 +266,8 @@ export type GetLabResponse = { link: { lab: string; name: string; servers: Array
 
 export type DrawEpochResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } }
 
+export type GetMqttResponse = { link: { url: string; topic: string; is_connected: boolean; failure: string | null; sent: number; dropped: number } | null }
+
 export type ListTopologiesResponse = { topologies: Array<{ name: string; loaded: boolean; positions: number; devices: Array<string>; workflows: Array<string> }>; faults: Array<{ origin: string; reason: string }> }
 
 export type LoadTopologyRequest = { name: string; force?: boolean }
@@ -559,6 +561,8 @@ export type Operations = {
   getLab: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLabResponse }
   /** Go on under the name of this bench after another box has sent events under it; draws a new epoch */
   drawEpoch: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: DrawEpochResponse }
+  /** Show how this bench is connected to its MQTT broker */
+  getMqtt: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetMqttResponse }
   /** Figures of the service, in the text format of Prometheus */
   getMetrics: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: unknown }
   /** List topologies */
@@ -795,6 +799,7 @@ export const operations = {
   getPicture: ['GET', '/api/cameras/{camera}/picture'],
   getLab: ['GET', '/api/lab'],
   drawEpoch: ['POST', '/api/lab/epoch'],
+  getMqtt: ['GET', '/api/mqtt'],
   getMetrics: ['GET', '/metrics'],
   listTopologies: ['GET', '/api/topologies'],
   getTopology: ['GET', '/api/topology'],
