@@ -1,5 +1,6 @@
 // Commands that come over the broker: each is a request with the configured key, as if a client had sent it.
 
+import { messageOf } from '../errors.ts'
 import { credentialPath, readText } from '../kit/files.ts'
 import type { Incoming } from './connection.ts'
 
@@ -45,7 +46,7 @@ export class Commands {
         warn(`mqtt: the command on ${topic} is not carried out, because the broker had kept it; publish commands without retain`)
       return true
     }
-    void this.#perform(words, payload).catch((error) => warn(`mqtt: a command on ${topic} failed: ${error}`))
+    void this.#perform(words, payload)
     return true
   }
 
@@ -68,12 +69,16 @@ export class Commands {
   }
 
   async #ask(path: string, body: object, { answer, id }: { answer: string; id: unknown }): Promise<void> {
-    const key = (await readText(credentialPath(this.#options.key))).trim()
-    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json', 'User-Agent': 'benchd mqtt' }
-    const request = new Request(`http://127.0.0.1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-    const response = await this.#options.fetch(request)
-    const text = await response.text()
-    this.#options.answer(answer, JSON.stringify({ id, status: response.status, body: jsonIn(text) }))
+    const { key, fetch, warn } = this.#options
+    const tell = (status: number, body: unknown) => this.#options.answer(answer, JSON.stringify({ id, status, body }))
+    try {
+      const headers = { Host: '127.0.0.1', 'X-API-Key': (await readText(credentialPath(key))).trim(), 'Content-Type': 'application/json' }
+      const response = await fetch(new Request(`http://127.0.0.1${path}`, { method: 'POST', headers, body: JSON.stringify(body) }))
+      tell(response.status, jsonIn(await response.text()))
+    } catch (error) {
+      warn(`mqtt: the command ${path} is not carried out: ${messageOf(error)}`)
+      tell(503, { detail: `the command is not carried out: ${messageOf(error)}` })
+    }
   }
 }
 

@@ -62,17 +62,17 @@ export async function mosquitto(t: Pick<Test, 'teardown'>, config = 'allow_anony
     const heard: Heard[] = []
     const waiting = new Set<(one: Heard) => void>()
     const topics = ['-t', '#', '-t', '$SYS/broker/version']
-    const client = spawn('mosquitto_sub', [...place, ...options, ...topics, '-F', '%j'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const client = spawn('mosquitto_sub', [...place, ...options, ...topics, '-F', '%j'], { stdio: ['ignore', 'pipe', 'ignore'] })
     t.teardown(() => client.kill('SIGKILL'))
     let isThere = () => {}
     const there = new Promise<void>((resolve) => {
       isThere = resolve
     })
     createInterface({ input: client.stdout }).on('line', (line) => {
-      const { topic, payload = '', retain } = JSON.parse(line) as { topic: string; payload?: string; retain: number }
+      const { topic, payload, retain } = JSON.parse(line) as { topic: string; payload: string | null; retain: number }
       // The answer to the last of the subscriptions.
       if (topic.startsWith('$SYS')) return isThere()
-      const one = { topic, payload: String(payload), isRetained: retain === 1 }
+      const one = { topic, payload: payload ?? '', isRetained: retain === 1 }
       heard.push(one)
       for (const tell of waiting) tell(one)
     })
