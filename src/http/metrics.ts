@@ -1,6 +1,7 @@
 // The metrics of the service in the text format of Prometheus, version 0.0.4.
 
 import { type Health, healthReasons } from '../bench/bench.ts'
+import type { Links } from '../bench/links.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Readings } from '../devices/readings.ts'
@@ -21,6 +22,7 @@ type Rooms = {
   refusals: Refusals
   host: HostFacts | undefined
   fleet: Fleet | undefined
+  links: Links
   health(): Health
 }
 
@@ -98,6 +100,7 @@ async function metricsOf(rooms: Rooms): Promise<Metric[]> {
     },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
     ...fleetMetrics(rooms),
+    ...mqttMetrics(rooms),
     ...hostMetrics(rooms),
     ...deviceMetrics(rooms),
   ]
@@ -129,6 +132,21 @@ function fleetMetrics({ fleet }: Rooms): Metric[] {
     one('benchd_fleet_lag_seconds', 'gauge', 'How long the oldest of them has been waiting', status?.lag_s),
     one('benchd_fleet_sent_total', 'counter', 'Events that the broker has acknowledged since the service began', status?.sent),
     one('benchd_fleet_lost_total', 'counter', 'Events that were removed or lost here before they could be sent', status?.lost),
+  ]
+}
+
+/** Returns the metrics of the MQTT broker; without one they have no values. */
+function mqttMetrics({ links }: Rooms): Metric[] {
+  const status = links.mqtt?.status()
+  return [
+    one('benchd_mqtt_connected', 'gauge', 'Whether the MQTT broker takes messages of this bench', status?.is_connected),
+    one('benchd_mqtt_sent_total', 'counter', 'Messages that were sent to the MQTT broker since the service began', status?.sent),
+    one(
+      'benchd_mqtt_dropped_total',
+      'counter',
+      'Events and answers that were dropped, because the MQTT broker was away or slow',
+      status?.dropped,
+    ),
   ]
 }
 

@@ -12,6 +12,7 @@ import { fleet } from './fleet.ts'
 import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
 import { modules, whyItDoesNotLoad } from './modules.ts'
+import { mqtt } from './mqtt.ts'
 import { avahi, certificate, network } from './network.ts'
 import { notify } from './notify.ts'
 import { type Patient, type ServiceView, serviceUser, type Who } from './patient.ts'
@@ -59,6 +60,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   notify,
   cameras,
   fleet,
+  mqtt,
   instruments,
 }
 
