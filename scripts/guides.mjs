@@ -24,6 +24,7 @@ const guides = {
   drivers: ['drivers/README.md', 'Drivers'],
   pylabrobot: ['src/clients/python/PYLABROBOT.md', "PyLabRobot's devices"],
   lab: ['src/fleet/README.md', 'Many benches'],
+  mqtt: ['src/mqtt/README.md', 'MQTT and Home Assistant'],
 }
 const pageOf = Object.fromEntries(Object.entries(guides).map(([name, [path]]) => [path, name]))
 

@@ -21,6 +21,7 @@ import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
+import type { Mqtt } from './mqtt/mqtt.ts'
 
 export type Service = {
   bench: Bench
@@ -92,13 +93,14 @@ async function begin(
     // An opening that was refused, for example because of its configuration, has not broken off.
     const bench = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
     door.app = app(bench)
+    const mqtt = await openMqtt(bench, (request) => door.app.fetch(request))
     return {
       bench,
       url: urlOf(address, tls !== undefined),
       get fingerprint() {
         return tls?.fingerprint
       },
-      close: closing({ bench, servers, starts, clock }),
+      close: closing({ bench, servers, starts, clock, mqtt }),
     }
   } catch (error) {
     await Promise.all(servers.map((one) => closeServer(one, 0)))
@@ -111,6 +113,15 @@ async function begin(
 function renew(server: Server, { cert, key }: Certificate): void {
   const secure = server as Server & { setSecureContext(options: SecureContextOptions): void }
   secure.setSecureContext({ cert, key })
+}
+
+/** Opens the connection to the MQTT broker. Loads its code only if the configuration names a broker. */
+async function openMqtt(bench: Bench, fetch: (request: Request) => Response | Promise<Response>): Promise<Mqtt | undefined> {
+  if (!bench.config.mqtt) return undefined
+  const { openMqtt } = await import('./mqtt/of_bench.ts')
+  const mqtt = await openMqtt(bench, fetch)
+  bench.links.mqtt = mqtt
+  return mqtt
 }
 
 /** A sentence for the operator, if nothing may be moved before one has looked. */
@@ -140,12 +151,13 @@ function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): strin
   return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-type Open = { bench: Bench; servers: readonly Server[]; starts: Starts; clock: EndingClock }
+type Open = { bench: Bench; servers: readonly Server[]; starts: Starts; clock: EndingClock; mqtt: Mqtt | undefined }
 
-function closing({ bench, servers, starts, clock }: Open): () => Promise<void> {
+function closing({ bench, servers, starts, clock, mqtt }: Open): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     try {
+      await mqtt?.close()
       await bench.close()
       await starts.end()
     } finally {

@@ -32,6 +32,7 @@ const rooms = [
   'examples',
   'bench',
   'http',
+  'mqtt',
   'main',
   'cli',
   'coordinator',
@@ -89,6 +90,7 @@ const owners: Record<string, string[]> = {
   pg: ['src/coordinator/store'],
   '@nats-io/transport-node': ['src/fleet/wire', 'src/fleet/bounded_transport', 'src/testing/nats_accounts'],
   '@nats-io/jetstream': ['src/fleet/wire'],
+  mqtt: ['src/mqtt/connection'],
   valibot: ['src', 'drivers'],
   'node:fs': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
   'node:fs/promises': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
@@ -205,7 +207,7 @@ test('the page knows the service through the client alone, and the clients know 
 test('only main and coordinator know http', (t) => {
   for (const { file, to } of inside.filter(({ file }) => !isTest(file))) {
     if (roomOf(resolve(dirname(file), to)) !== 'http') continue
-    t.ok(['http', 'main', 'coordinator'].includes(roomOf(file)), `${name(file)} imports ${to}`)
+    t.ok(['http', 'mqtt', 'main', 'coordinator'].includes(roomOf(file)), `${name(file)} imports ${to}`)
   }
   t.end()
 })

@@ -1,4 +1,5 @@
-import { type Configuration, isSafe } from '../../src/workflow/scheduler/safety_search.ts'
+import type { Configuration } from '../../src/workflow/scheduler/safety_problem.ts'
+import { isSafe } from '../../src/workflow/scheduler/safety_search.ts'
 import { bench, median, row, rowOfRounds } from './bench.ts'
 
 const labware = 12

@@ -53,6 +53,7 @@ import type { ReloadedDevice } from './differences.ts'
 import { LatePlugins } from './late_plugins.ts'
 import type { QueueRooms } from './late_queue.ts'
 import { type ForetoldLive, LateRuns } from './late_runs.ts'
+import type { Links } from './links.ts'
 import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
@@ -109,6 +110,8 @@ export type Bench = {
   plugins: LatePlugins
   /** The connection to the broker of the lab; undefined if the configuration names none. */
   fleet: Fleet | undefined
+  /** The connections to other systems that the program opens beside the bench. */
+  links: Links
   /** The workflows, the runs and their records. Throws before `openRuns`. */
   readonly runs: Runs
   /** The queue of runs; undefined before it is open, and where none was ever used. */
@@ -248,7 +251,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier, plugins }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
-  const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, long_requests, simulations, load, readings })
+  const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, links: {}, long_requests, simulations, load, readings })
   return bench
 }
 

@@ -25,14 +25,14 @@ type Reading = {
   onEnd(): void
 }
 
-/** Throws `overloaded`, and the reason of `ended`. */
+/** Answers `{events, next_since}`, or a bare array of events without an envelope. Throws `overloaded`, and the reason of `ended`. */
 export async function answerEvents(
   rooms: Rooms,
-  query: Query,
+  { isEnveloped, ...query }: Query & { isEnveloped: boolean },
   { gone, ended, response, onEnd }: Reading,
 ): Promise<Buffer | ReadableStream<Uint8Array>> {
   const leave = rooms.hub.log.bytesToRead(query) > large_bytes ? await turn(rooms, gone) : () => undefined
-  const parts = written(query, rooms.hub.log.read(query, 'array'))
+  const parts = written(query, rooms.hub.log.read(query, 'array'), isEnveloped)
   const held: Buffer[] = []
   try {
     for (let bytes = 0; bytes <= whole_bytes; bytes += held.at(-1)!.length) {
@@ -68,14 +68,14 @@ async function turn({ hub, refusals }: Rooms, gone: AbortSignal): Promise<() => 
   }
 }
 
-async function* written(query: Query, pieces: AsyncGenerator<Chunk>): AsyncGenerator<Buffer, undefined> {
+async function* written(query: Query, pieces: AsyncGenerator<Chunk>, isEnveloped: boolean): AsyncGenerator<Buffer, undefined> {
   let last: Chunk | undefined
-  yield Buffer.from('{"events":[')
+  yield Buffer.from(isEnveloped ? '{"events":[' : '[')
   for await (const piece of pieces) {
     last = piece
     // The log overwrites a piece when the next is requested.
     if (piece.bytes.length) yield Buffer.from(piece.bytes)
   }
-  const { since_us = 0 } = query
-  yield Buffer.from(`],"next_since":${last?.count ? (last.last_us + 1) / 1e6 : since_us / 1e6}}\n`)
+  const next_us = last?.count ? last.last_us + 1 : (query.since_us ?? 0)
+  yield Buffer.from(isEnveloped ? `],"next_since":${next_us / 1e6}}\n` : ']\n')
 }

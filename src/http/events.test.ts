@@ -31,6 +31,17 @@ test('GET /events answers what was fired at or after a time, and when to ask fro
   t.same(((await ask('GET', '/events?execution_id=run-1&limit=2')).body as EventsPage).events, fired.slice(0, 2))
 })
 
+test('without an envelope the answer is the array of events alone', async (t) => {
+  const { ask, bench } = await openTestBench(t)
+  t.same((await ask('GET', '/events?execution_id=none&envelope=false')).body, [])
+  const fired = fire(bench, 3)
+  await bench.hub.log.until()
+  t.same((await ask('GET', '/events?execution_id=run-1&envelope=false')).body, fired)
+  t.same((await ask('GET', '/events?newest=2&envelope=false')).body, fired.slice(1))
+  t.same(((await ask('GET', '/events?newest=2&envelope=true')).body as EventsPage).events, fired.slice(1))
+  isRefusal(t, await ask('GET', '/events?envelope=no'), 400, 'invalid')
+})
+
 test('newest answers the newest events in the order of time, and goes with no other parameter', async (t) => {
   const { ask, bench } = await openTestBench(t)
   fire(bench, 25)

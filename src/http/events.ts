@@ -45,6 +45,15 @@ const EventParameters = v.object({
       'Only the newest events, at most so many, in the order of time; events of deleted executions count. Takes no other parameter beside it',
     ),
   ),
+  envelope: v.optional(
+    described(
+      v.pipe(
+        v.picklist(['true', 'false'], 'it must be true or false'),
+        v.transform((word) => word === 'true'),
+      ),
+      'With false the answer is the array of events alone; ask next with the `timestamp` of the last one, which comes again',
+    ),
+  ),
   wait: v.optional(
     described(
       v.pipe(Numeral(decimal, 'it must be a number of seconds'), v.maxValue(60, 'it is at most 60')),
@@ -74,12 +83,12 @@ export const eventRoutes: Route<Rooms>[] = [
     scope: 'read',
     query: EventParameters,
     success: {
-      description: 'The events, and the `since` of the next question',
+      description: 'The events, and the `since` of the next question; with `envelope=false` the array of events alone',
       schema: v.strictObject({ events: v.array(RuntimeEvent), next_since: v.pipe(v.number(), v.metadata({ unit: 's' })) }),
     },
     errors: [400, 503],
     async handle({ rooms, c, query }) {
-      const asked = query()
+      const { envelope: isEnveloped = true, ...asked } = query()
       if (asked.newest && Object.keys(asked).length > 1)
         throw new LabError('invalid', 'newest goes with no other parameter; leave the others out')
       const wanted = { since_us: microseconds(asked.since ?? 0), execution_id: asked.execution_id, limit: asked.limit }
@@ -91,7 +100,8 @@ export const eventRoutes: Route<Rooms>[] = [
         if (asked.wait) await somethingThere(rooms, wanted, asked.wait * 1000, reading)
         // A client that has learned of an end elsewhere must find its event here.
         await rooms.hub.log.until()
-        const body = await answerEvents(rooms, asked.newest ? { after_seq: rooms.hub.log.beforeNewest(asked.newest) } : wanted, reading)
+        const asking = asked.newest ? { after_seq: rooms.hub.log.beforeNewest(asked.newest) } : wanted
+        const body = await answerEvents(rooms, { ...asking, isEnveloped }, reading)
         return new Response(body, { headers: answerHeaders('application/json') })
       } catch (error) {
         leave()

@@ -7,7 +7,7 @@ import type { Clock } from '../kit/clock.ts'
 import { described } from '../kit/described.ts'
 import type { Log } from '../kit/log.ts'
 import { type Route, routesOf } from './contract.ts'
-import { boards, LiveBoard, type Source } from './live/board.ts'
+import { boardOf, type Source } from './live/board.ts'
 import { type LiveRooms, sourcesOf, timelineOf } from './live/sources.ts'
 import { openStream, type Streaming } from './open_stream.ts'
 
@@ -67,13 +67,4 @@ export const liveRoutes: Route<Rooms>[] = [
 
 function named(source: Source): readonly [string, Source] {
   return [source.kind, source]
-}
-
-function boardOf(rooms: Rooms): LiveBoard {
-  const known = boards.get(rooms.hub)
-  if (known) return known
-  const board = new LiveBoard({ hub: rooms.hub, clock: rooms.clock, warn: (message) => rooms.log.warn(message) })
-  rooms.hub.closing.addEventListener('abort', () => board.close())
-  boards.set(rooms.hub, board)
-  return board
 }

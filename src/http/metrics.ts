@@ -3,6 +3,7 @@
 import { type Health, healthReasons } from '../bench/bench.ts'
 import type { LatePlugins } from '../bench/late_plugins.ts'
 import type { ForetoldLive } from '../bench/late_runs.ts'
+import type { Links } from '../bench/links.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Readings } from '../devices/readings.ts'
@@ -27,6 +28,7 @@ type Rooms = {
   queue: Queue | undefined
   foretold: readonly ForetoldLive[]
   plugins: LatePlugins
+  links: Links
   health(): Health
 }
 
@@ -107,6 +109,7 @@ async function metricsOf(rooms: Rooms): Promise<Metric[]> {
     ...runMetrics(rooms),
     ...fleetMetrics(rooms),
     ...(await pluginMetrics(rooms)),
+    ...mqttMetrics(rooms),
     ...hostMetrics(rooms),
     ...deviceMetrics(rooms),
   ]
@@ -180,6 +183,21 @@ async function pluginMetrics({ plugins }: Rooms): Promise<Metric[]> {
     each('benchd_plugin_events_total', 'counter', 'Events that the plug-in has handled', ({ events_handled }) => events_handled),
     each('benchd_plugin_dropped_total', 'counter', 'Events that the plug-in lost', ({ events_dropped }) => events_dropped),
     each('benchd_plugin_restarts_total', 'counter', 'Starts of the plug-in after the first', ({ restarts }) => restarts),
+  ]
+}
+
+/** Returns the metrics of the MQTT broker; without one they have no values. */
+function mqttMetrics({ links }: Rooms): Metric[] {
+  const status = links.mqtt?.status()
+  return [
+    one('benchd_mqtt_connected', 'gauge', 'Whether the MQTT broker takes messages of this bench', status?.is_connected),
+    one('benchd_mqtt_sent_total', 'counter', 'Messages that were sent to the MQTT broker since the service began', status?.sent),
+    one(
+      'benchd_mqtt_dropped_total',
+      'counter',
+      'Events and answers that were dropped, because the MQTT broker was away or slow',
+      status?.dropped,
+    ),
   ]
 }
 

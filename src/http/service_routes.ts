@@ -12,6 +12,7 @@ import { eventRoutes } from './events.ts'
 import { fleetRoutes } from './fleet.ts'
 import { keyRoutes } from './keys.ts'
 import { metricRoutes } from './metrics.ts'
+import { mqttRoutes } from './mqtt.ts'
 import { newDeviceRoutes } from './new_devices.ts'
 import { notifyRoutes } from './notify.ts'
 import { operationRoutes } from './operations.ts'
@@ -44,6 +45,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...cameraRoutes,
   ...pluginRoutes,
   ...fleetRoutes,
+  ...mqttRoutes,
   ...metricRoutes,
 ]
 

@@ -13,6 +13,7 @@ import { fleet } from './fleet.ts'
 import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
 import { modules, whyItDoesNotLoad } from './modules.ts'
+import { mqtt } from './mqtt.ts'
 import { avahi, certificate, network } from './network.ts'
 import { notify } from './notify.ts'
 import { type Patient, type ServiceView, serviceUser, type Who } from './patient.ts'
@@ -63,6 +64,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   cameras,
   fleet,
   plugins,
+  mqtt,
   instruments,
 }
 

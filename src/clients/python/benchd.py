@@ -30,6 +30,7 @@ For asyncio there is `AsyncBench`, with the same methods to be awaited. An opera
 
 from __future__ import annotations
 
+import html
 import http.client
 import json
 import os
@@ -540,6 +541,13 @@ class _Service:
             late.cancel()
             connection.close()
 
+    def look(self, path: str) -> Any:
+        """The answer to a GET that is tried once."""
+        status, answered, text = self.once(self.connect(), "GET", path, None, self.headers({}))
+        if status >= 400:
+            raise _error_of(status, answered, text)
+        return _content_of(answered, text)
+
     def ask(self, method: str, path: str, body: Any = None, headers: Optional[Dict[str, str]] = None) -> Any:
         """The answer. Whenever the connection breaks the request is repeated, for half a minute: a POST has a key by which it is done once."""
         content = None if body is None else _json_of(body)
@@ -719,6 +727,23 @@ def _tells_nothing(method: str, refused: BenchError) -> bool:
     return refused.reason == "conflict" or refused.status in (401, 403, 429) or (method != "POST" and refused.status in (404, 409, 412))
 
 
+_Table = Tuple[str, List[str], List[List[Any]]]
+
+
+def _html_of(whose: str, table: Callable[[], _Table]) -> str:
+    """The title, the columns and the rows as HTML, for notebooks. They hide exceptions, so a bench that does not answer is a sentence."""
+    try:
+        title, columns, rows = table()
+    except (BenchError, OSError, http.client.HTTPException, _CutOff) as error:
+        return f"<p><b>{html.escape(whose)}</b>: {html.escape(str(error))}</p>"
+
+    def line(tag: str, values: List[Any]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape('' if value is None else str(value))}</{tag}>" for value in values) + "</tr>"
+
+    body = "".join(line("td", values) for values in rows)
+    return f"<table><caption>{html.escape(title)}</caption><thead>{line('th', columns)}</thead><tbody>{body}</tbody></table>"
+
+
 class Operation:
     """An operation that was started. `record` is what the service last said of it."""
 
@@ -814,6 +839,22 @@ class Device(_Operations):
     def __repr__(self) -> str:
         return f"bench[{self.device_id!r}]"
 
+    def _repr_html_(self) -> str:
+        """A table of its state, for notebooks."""
+
+        def table() -> _Table:
+            info = self._bench._service.look(self._path)
+            words = {"state": info["state"], "type": info["type"], "driver": info["driver"], "simulated": info["simulated"]}
+            if info["operation"]:
+                words["operation"] = info["operation"]["name"]
+            if info["stopped"]:
+                words["stopped by"] = info["stopped"]["by"]
+            if info["fault"]:
+                words["fault"] = info["fault"]["error"]
+            return f"{info['name']} ({self.device_id})", ["", ""], [[name, word] for name, word in words.items()]
+
+        return _html_of(self.device_id, table)
+
     def __dir__(self) -> List[str]:
         return [*super().__dir__(), *OPERATIONS, *READINGS]
 
@@ -865,6 +906,17 @@ class Run:
 
     def __repr__(self) -> str:
         return f"bench.run({self.execution_id!r})"
+
+    def _repr_html_(self) -> str:
+        """A table of its labware, for notebooks."""
+
+        def table() -> _Table:
+            info = self._bench._service.look(self._path)
+            rows = [[one["thread_name"], one["barcode"], one["status"], one["position"] or one["held_by"], one["last_error"]] for one in info["threads"]]
+            title = f"{info['workflow_name']} {self.execution_id[:8]}: {info['status']}"
+            return title, ["labware", "barcode", "status", "position", "error"], rows
+
+        return _html_of(f"run {self.execution_id[:8]}", table)
 
     def info(self) -> Dict[str, Any]:
         """Its status, threads, labware and what each waits for."""
@@ -1050,6 +1102,16 @@ class Bench:
 
     def __repr__(self) -> str:
         return f"Bench({self.url!r})"
+
+    def _repr_html_(self) -> str:
+        """A table of its devices, for notebooks."""
+
+        def table() -> _Table:
+            devices = self._service.look("/api/devices")["devices"]
+            rows = [[one["device_id"], one["name"], one["type"], "yes" if one["is_initialized"] else "no"] for one in devices]
+            return self.url, ["device", "name", "type", "initialized"], rows
+
+        return _html_of(self.url, table)
 
     @classmethod
     def from_env(cls) -> "Bench":

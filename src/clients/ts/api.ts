@@ -274,6 +274,8 @@ export type GetLabResponse = { link: { lab: string; name: string; servers: Array
 
 export type DrawEpochResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } }
 
+export type GetMqttResponse = { link: { url: string; topic: string; is_connected: boolean; failure: string | null; sent: number; dropped: number } | null }
+
 export type ListTopologiesResponse = { topologies: Array<{ name: string; loaded: boolean; positions: number; devices: Array<string>; workflows: Array<string> }>; faults: Array<{ origin: string; reason: string }> }
 
 export type LoadTopologyRequest = { name: string; force?: boolean }
@@ -535,7 +537,7 @@ export type Operations = {
   /** Make a teachpoint what it was in one of its versions */
   restoreTeachpoint: { path: { device_id: string; name: string }; query: Record<string, never>; body: RestoreTeachpointRequest; answer: Teachpoint }
   /** Events recorded at or after a time */
-  getEvents: { path: Record<string, never>; query: { since?: number; execution_id?: string; limit?: number; newest?: number; wait?: number }; body: undefined; answer: GetEventsResponse }
+  getEvents: { path: Record<string, never>; query: { since?: number; execution_id?: string; limit?: number; newest?: number; envelope?: 'true' | 'false'; wait?: number }; body: undefined; answer: GetEventsResponse }
   /** Live events, as Server-Sent Events */
   streamEvents: { path: Record<string, never>; query: { execution_id?: string; last_event_id?: string; heartbeat?: number }; body: undefined; answer: ReadableStream<Uint8Array> }
   /** Break a simulated device */
@@ -610,6 +612,8 @@ export type Operations = {
   getLab: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLabResponse }
   /** Go on under the name of this bench after another box has sent events under it; draws a new epoch */
   drawEpoch: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: DrawEpochResponse }
+  /** Show how this bench is connected to its MQTT broker */
+  getMqtt: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetMqttResponse }
   /** Figures of the service, in the text format of Prometheus */
   getMetrics: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: unknown }
   /** List topologies */
@@ -895,6 +899,7 @@ export const operations = {
   restartPlugin: ['POST', '/api/plugins/{plugin_name}/restart'],
   getLab: ['GET', '/api/lab'],
   drawEpoch: ['POST', '/api/lab/epoch'],
+  getMqtt: ['GET', '/api/mqtt'],
   getMetrics: ['GET', '/metrics'],
   listTopologies: ['GET', '/api/topologies'],
   getTopology: ['GET', '/api/topology'],

@@ -5,6 +5,7 @@ import type { Hub } from '../../events/hub.ts'
 import type { Outlet } from '../../events/streams.ts'
 import type { Scope } from '../../keys/keys.ts'
 import type { Clock } from '../../kit/clock.ts'
+import type { Log } from '../../kit/log.ts'
 
 /** The source of the values of one kind. */
 export type Source = {
@@ -39,11 +40,21 @@ const piece_bytes = 64 * 1024
 const moving = new Set(['seconds_left', 'uptime_s', 'since', 'progress'])
 
 /** The board of each bench, by its hub, so that each value is compared and serialized once for all connections. */
-export const boards = new WeakMap<object, LiveBoard>()
+const boards = new WeakMap<object, LiveBoard>()
 
 /** Has the live stream look at everything soon: not every change that a request makes fires an event. */
 export function mayHaveChanged({ hub }: { hub: object }): void {
   boards.get(hub)?.heard()
+}
+
+/** Returns the board of a bench, and makes it at the first call. */
+export function boardOf({ hub, clock, log }: { hub: Hub; clock: Clock; log: Pick<Log, 'warn'> }): LiveBoard {
+  const known = boards.get(hub)
+  if (known) return known
+  const board = new LiveBoard({ hub, clock, warn: (message) => log.warn(message) })
+  hub.closing.addEventListener('abort', () => board.close())
+  boards.set(hub, board)
+  return board
 }
 
 export class LiveBoard {

@@ -1,0 +1,104 @@
+// For tests: Debian's MQTT broker on a local port, which can be killed and started again, and a client that has subscribed to everything.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type Test, test } from 'tap'
+import { answering, freePort } from '../kit/ports.ts'
+
+const path = '/usr/sbin/mosquitto'
+/** Says why a test with a broker cannot run here, or false. */
+export const noMosquitto =
+  (spawnSync(path, ['-h']).error !== undefined || spawnSync('mosquitto_sub', ['--help']).error !== undefined) &&
+  'there is no mosquitto with its clients'
+
+/** A test that starts an MQTT broker: skipped where there is none. */
+export function withMosquitto(name: string, body: (t: Test) => Promise<unknown>): void {
+  test(name, { skip: noMosquitto }, body)
+}
+
+export type Heard = { topic: string; payload: string; isRetained: boolean }
+
+export type Mosquitto = {
+  url: string
+  port: number
+  start(): Promise<void>
+  /** Kills it; what it had kept is lost. */
+  kill(): Promise<void>
+  /** Publishes one message, as another client. */
+  publish(topic: string, payload: string, ...options: string[]): void
+  /** Subscribes to all topics; `next` resolves with the next message that fits. */
+  listen(...options: string[]): Promise<{ heard: Heard[]; next(fits: (one: Heard) => boolean): Promise<Heard>; close(): void }>
+  /** Returns the retained values, by topic. */
+  retained(): Promise<Map<string, string>>
+}
+
+/** Starts a broker. `config` is its configuration file, without `listener`. */
+export async function mosquitto(t: Pick<Test, 'teardown'>, config = 'allow_anonymous true', scheme = 'mqtt'): Promise<Mosquitto> {
+  const folder = mkdtempSync(join(tmpdir(), 'mosquitto-'))
+  const port = await freePort()
+  writeFileSync(`${folder}/mosquitto.conf`, `listener ${port} 127.0.0.1\n${config}\n`)
+  let child: ChildProcess | undefined
+  const kill = async () => {
+    if (!child) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    child = undefined
+    await ended
+  }
+  const start = async () => {
+    child = spawn(path, ['-c', `${folder}/mosquitto.conf`], { stdio: 'ignore' })
+    await answering(port)
+  }
+  t.teardown(async () => {
+    await kill()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const place = ['-h', '127.0.0.1', '-p', String(port)]
+  const listen: Mosquitto['listen'] = async (...options) => {
+    const heard: Heard[] = []
+    const waiting = new Set<(one: Heard) => void>()
+    const topics = ['-t', '#', '-t', '$SYS/broker/version']
+    const client = spawn('mosquitto_sub', [...place, ...options, ...topics, '-F', '%j'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    t.teardown(() => client.kill('SIGKILL'))
+    let isThere = () => {}
+    const there = new Promise<void>((resolve) => {
+      isThere = resolve
+    })
+    createInterface({ input: client.stdout }).on('line', (line) => {
+      const { topic, payload, retain } = JSON.parse(line) as { topic: string; payload: string | null; retain: number }
+      // The answer to the last of the subscriptions.
+      if (topic.startsWith('$SYS')) return isThere()
+      const one = { topic, payload: payload ?? '', isRetained: retain === 1 }
+      heard.push(one)
+      for (const tell of waiting) tell(one)
+    })
+    await there
+    return {
+      heard,
+      next: (fits) =>
+        new Promise((resolve) => {
+          const tell = (one: Heard) => {
+            if (!fits(one)) return
+            waiting.delete(tell)
+            resolve(one)
+          }
+          waiting.add(tell)
+        }),
+      close: () => void client.kill('SIGKILL'),
+    }
+  }
+  await start()
+  return {
+    ...{ url: `${scheme}://127.0.0.1:${port}`, port, start, kill, listen },
+    publish: (topic, payload, ...options) => void spawnSync('mosquitto_pub', [...place, ...options, '-t', topic, '-m', payload]),
+    async retained() {
+      const { heard, close } = await listen()
+      close()
+      return new Map(heard.filter(({ isRetained }) => isRetained).map(({ topic, payload }) => [topic, payload]))
+    },
+  }
+}
