@@ -62,8 +62,9 @@ export class Priorities {
 
   /** Whether waiting requests must be ranked anew. From then on they count as ranked. */
   mustRank(): boolean {
+    if (this.#ranked !== undefined && !this.differ) return false
     const now = this.#now()
-    if (this.#ranked !== undefined && (!this.differ || now - this.#ranked < rough * hour_ms)) return false
+    if (this.#ranked !== undefined && now - this.#ranked < rough * hour_ms) return false
     this.#ranked = now
     return true
   }
