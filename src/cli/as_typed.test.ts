@@ -53,8 +53,8 @@ test('only these files write to stderr; all others say it through one function',
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.test)\.ts$/.test(file))
   t.same(
     files.filter((file) => readFileSync(new URL(file, folder), 'utf8').includes('stderr.write')).sort(),
-    // The last two rewrite a line, or pass on what another process has said.
-    ['table.ts', 'as_owner.ts', 'devices/perform.ts'].sort(),
+    // The others rewrite a line, pass on what another process has said, or speak with the person of a trial.
+    ['table.ts', 'as_owner.ts', 'devices/perform.ts', 'devices/trial_person.ts'].sort(),
   )
   t.end()
 })

@@ -79,5 +79,5 @@ test('what is no CSV is refused with its line', async (t) => {
     ['a,b\nc"d,e', /^a\.csv: line 2: a quote stands in a cell that does not begin with one$/],
     ['"a"b,c', /^a\.csv: line 1: something stands behind a closing quote$/],
   ] as const)
-    t.throws(() => parseCsv(text, 'a.csv'), { message: sentence, exit: 'usage' }, text)
+    t.throws(() => parseCsv(text, 'a.csv'), { message: sentence, code: 'invalid' }, text)
 })
