@@ -30,7 +30,6 @@ For asyncio there is `AsyncBench`, with the same methods to be awaited. An opera
 
 from __future__ import annotations
 
-import html
 import http.client
 import json
 import os
@@ -732,16 +731,18 @@ _Table = Tuple[str, List[str], List[List[Any]]]
 
 def _html_of(whose: str, table: Callable[[], _Table]) -> str:
     """The title, the columns and the rows as HTML, for notebooks. They hide exceptions, so a bench that does not answer is a sentence."""
+    from html import escape
+
     try:
         title, columns, rows = table()
     except (BenchError, OSError, http.client.HTTPException, _CutOff) as error:
-        return f"<p><b>{html.escape(whose)}</b>: {html.escape(str(error))}</p>"
+        return f"<p><b>{escape(whose)}</b>: {escape(str(error))}</p>"
 
     def line(tag: str, values: List[Any]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape('' if value is None else str(value))}</{tag}>" for value in values) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{escape('' if value is None else str(value))}</{tag}>" for value in values) + "</tr>"
 
     body = "".join(line("td", values) for values in rows)
-    return f"<table><caption>{html.escape(title)}</caption><thead>{line('th', columns)}</thead><tbody>{body}</tbody></table>"
+    return f"<table><caption>{escape(title)}</caption><thead>{line('th', columns)}</thead><tbody>{body}</tbody></table>"
 
 
 class Operation:
