@@ -15,6 +15,19 @@ for (const folder of [web, clients]) mkdirSync(folder, { recursive: true })
 // A file of an earlier build would be shipped too.
 for (const name of readdirSync(web)) if (name.endsWith('.js')) rmSync(join(web, name))
 
+/** Leaves those operations out of the client of the page that no screen names, so that the page does not grow with each route. */
+const usedOperations = {
+  name: 'used operations',
+  transform(code, id) {
+    if (!id.endsWith('/clients/ts/api.ts')) return undefined
+    const folders = ['src/web', 'src/clients/ts'].map((folder) => join(top, folder))
+    const files = folders.flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name)))
+    const sources = files.filter((file) => /(?<!\.test)\.tsx?$/.test(file) && file !== id).map((file) => readFileSync(file, 'utf8'))
+    const words = new Set(sources.join('\n').match(/\w+/g))
+    return code.replaceAll(/^ {2}(\w+): \['\w+', '[^']+'\],\n/gm, (line, name) => (words.has(name) ? line : ''))
+  },
+}
+
 const page = await bundled({ input: join(top, 'src/web/main.tsx'), minify: true }, join(web, 'page.js'))
 const lab = await bundled({ input: join(top, 'src/web/lab_main.tsx'), minify: true }, join(web, 'lab.js'))
 const dialog = await bundled({ input: join(top, 'src/web/key_dialog.tsx'), minify: true }, join(web, 'key_dialog.js'))
@@ -58,7 +71,8 @@ async function bundled({ minify, ...options }, file) {
   const onLog = (_level, { message }) => {
     throw new Error(`${message}; run npm install`)
   }
-  const bundle = await rolldown({ ...options, platform: 'browser', logLevel: 'warn', onLog })
+  const plugins = minify ? [usedOperations] : []
+  const bundle = await rolldown({ ...options, plugins, platform: 'browser', logLevel: 'warn', onLog })
   const names = { dir: dirname(file), entryFileNames: basename(file), chunkFileNames: '[name].js' }
   const { output } = await bundle.write({ format: 'es', ...names, minify, minifyInternalExports: false, comments: !minify })
   await bundle.close()

@@ -124,6 +124,8 @@ const notForThePage: Record<string, string> = {
     'bridge new': atShell,
     'bridge try': atShell,
     'plugins check': atShell,
+    'workflows variables': atShell,
+    'workflows samples': atShell,
     'drivers list': atShell,
     'drivers new': atShell,
     'drivers test': atShell,

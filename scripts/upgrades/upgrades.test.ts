@@ -202,7 +202,7 @@ const stateFiles = [...listed.matchAll(/`([\w.-]+\.jsonl?)`/g)]
   .map(([, name]) => name!)
   .concat('executions/state-000001.jsonl', 'events/removed.json', 'events/cut_lines.json')
 /** The lab is no part of these configurations. */
-const isNotLookedAt = new Set(['fleet.json'])
+const isNotLookedAt = new Set(['fleet.json', 'trial_key.json'])
 
 /** The newest format of that file that this version reads, as it says when it finds a newer one; undefined where it does not look. */
 async function known(t: Test, name: string): Promise<number | undefined> {

@@ -77,7 +77,7 @@ export function documentText({ document, text }: { document: object; text: strin
 function diff(of: Noun): Command {
   return command({
     name: `${words[of].command} diff`,
-    summary: `Say how two versions of a ${of} differ, by default the last two; or a file and the present one`,
+    summary: `Compare two versions of a ${of}: by default the last two; or a file and the present one`,
     operands: ['NAME', '[A]', '[B]'],
     options: serviceOptions,
     example: of === 'workflow' ? 'benchd workflows diff just-shake ./just-shake.json' : 'benchd topology diff demo 1 2',
@@ -120,8 +120,8 @@ function restore(of: Noun): Command {
     name: `${words[of].command} restore`,
     summary:
       of === 'workflow'
-        ? 'Put the document of a version again, as a new version'
-        : 'Say which file to change to go back to a version of a topology',
+        ? 'Restore the document of a version, as a new version'
+        : 'Show which file to change to go back to a version of a topology',
     operands: ['NAME', 'N'],
     options: { ...(of === 'workflow' ? noteOption : {}), ...yesOption, ...serviceOptions },
     example: of === 'workflow' ? 'benchd workflows restore just-shake 2 --note "the faster one jammed"' : 'benchd topology restore demo 1',

@@ -56,7 +56,7 @@ test('a parameter that nobody knows is refused with those that are, and never ke
   const refused = await ask('GET', '/events?limt=3')
   isRefusal(t, refused, 400, 'invalid')
   t.match(refused.body, {
-    detail: /"limt" that \/events does not know; it takes since, execution_id, limit, newest, wait; did you mean "limit"\?/,
+    detail: /"limt" that \/events does not know; it takes since, execution_id, limit, newest, envelope, wait; did you mean "limit"\?/,
   })
   t.match((await ask('GET', '/api/devices?page=2')).body, { detail: /it takes none/ })
   const twice = await ask('GET', '/events?since=5&limit=1&since=0')

@@ -66,6 +66,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
   startQueueEntry: 'Started|start[ {queued} ({short_entry})] of the queue[ as run {short_id}]',
   withdrawSubmission: 'Withdrew|withdraw the submission {submission_id}',
   simulate: 'Simulated|simulate[ {workflow}]',
+  checkSamples: 'Checked|check samples for {workflow_name}',
   deleteExecution: `Deleted|delete the run${run}`,
   emitCustomEvent: `Emitted|emit[ {name}][ to group {group_id}] in the run${run}`,
   addNote: `Added|add a note to the run${run}`,

@@ -23,7 +23,7 @@ import {
   snapshotOf,
   summaryOf,
   threadsOf,
-  withSamples,
+  withSample,
 } from '../workflow/snapshot.ts'
 import { Priority, SubmissionId } from '../workflow/state/submission_request.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
@@ -122,7 +122,7 @@ export const executionRoutes: Route<Rooms>[] = [
         const record = recordOn(call.rooms, row.execution_id)
         if (record) {
           const { rows, dropped } = await wholeTimeline(record.path, row.started_at)
-          return json({ rows: withSamples(rows, known), dropped })
+          return json({ rows: rows.map((one) => withSample(one, row.execution_id, known)), dropped })
         }
         throw new LabError(
           'not_found',
@@ -130,7 +130,7 @@ export const executionRoutes: Route<Rooms>[] = [
         )
       }
       const { timeline } = execution
-      const answer = json({ rows: withSamples(timeline.rows(), known), dropped: timeline.dropped })
+      const answer = json({ rows: timeline.rows().map((one) => withSample(one, row.execution_id, known)), dropped: timeline.dropped })
       // A row that a client has seen must be there after a restart. Rows change while the log is written.
       await call.rooms.hub.log.until()
       return answer

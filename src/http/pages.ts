@@ -76,6 +76,7 @@ for (const guide of [
   'drivers',
   'pylabrobot',
   'lab',
+  'mqtt',
 ])
   files[`/docs/guides/${guide}`] = [`../../web/guides/${guide}.html`, html]
 

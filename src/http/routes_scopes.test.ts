@@ -41,6 +41,10 @@ const exceptions: Record<string, string> = {
   deleteWorkflow: 'admin',
   deleteExecution: 'admin',
   checkSamples: 'read',
+  compareWorkflowDocument: 'read',
+  compareTopologyDocument: 'read',
+  restoreWorkflowVersion: 'admin',
+  restoreTopologyVersion: 'admin',
 }
 
 test('GET wants read and all else operate, but for those that are listed', async (t) => {

@@ -40,7 +40,7 @@ export class Mqtt {
   readonly #topic: string
   readonly #outbox: Outbox
   readonly #commands: Commands | undefined
-  /** What the discovery of each device is made from. */
+  /** The facts from which the discovery of each device is made. */
   readonly #discovered = new Map<string, { device?: DiscoveredDevice; readings: Map<string, { path: string; unit: string }> }>()
   #connection: Connection | undefined
   #hide = () => {}

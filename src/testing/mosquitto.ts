@@ -9,10 +9,11 @@ import { createInterface } from 'node:readline'
 import { type Test, test } from 'tap'
 import { answering, freePort } from '../kit/ports.ts'
 
-const path = '/usr/sbin/mosquitto'
+/** Debian's programs for administrators lie where other users do not look. */
+const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 /** Says why a test with a broker cannot run here, or false. */
 export const noMosquitto =
-  (spawnSync(path, ['-h']).error !== undefined || spawnSync('mosquitto_sub', ['--help']).error !== undefined) &&
+  (spawnSync('mosquitto', ['-h'], { env }).error !== undefined || spawnSync('mosquitto_sub', ['--help']).error !== undefined) &&
   'there is no mosquitto with its clients'
 
 /** A test that starts an MQTT broker: skipped where there is none. */
@@ -50,7 +51,7 @@ export async function mosquitto(t: Pick<Test, 'teardown'>, config = 'allow_anony
     await ended
   }
   const start = async () => {
-    child = spawn(path, ['-c', `${folder}/mosquitto.conf`], { stdio: 'ignore' })
+    child = spawn('mosquitto', ['-c', `${folder}/mosquitto.conf`], { stdio: 'ignore', env })
     await answering(port)
   }
   t.teardown(async () => {

@@ -85,7 +85,7 @@ export const ShownThread = v.strictObject({
         }),
       ),
     ),
-    'What is expected to come next, in `getExecution` of an open execution: at most 8 steps of each of the first 200 open threads',
+    'The steps that are expected to come next, in `getExecution` of an open execution: at most 8 steps of each of the first 200 open threads',
   ),
 })
 export type ShownThread = v.InferOutput<typeof ShownThread>
@@ -132,12 +132,12 @@ export const ExecutionSnapshot = v.strictObject({
       v.nullable(
         v.strictObject({
           made_at: UnixSeconds,
-          left_s: described(v.number(), 'What is left, also where no end can be foretold: as if all went on now', 's'),
+          left_s: described(v.number(), 'The time that is left, also where no end can be foretold: as if all went on now', 's'),
           basis: ForecastBasis,
         }),
       ),
     ),
-    'What `eta` and `progress` are based on; null before the first forecast, and for an execution in simulated time',
+    'The assumptions of `eta` and `progress`; null before the first forecast, and for an execution in simulated time',
   ),
 })
 export type ExecutionSnapshot = v.InferOutput<typeof ExecutionSnapshot>
@@ -330,14 +330,15 @@ function backlogsOf({ backlogs }: Execution): ExecutionSnapshot['slots'] {
   })
 }
 
-/** Adds the group and the barcode of the labware to the rows of a timeline. */
-export function withSamples(rows: readonly TimelineRow[], { row, execution, records }: Known): v.InferOutput<typeof ShownTimelineRow>[] {
-  const known = new Map(records.threads(row.execution_id).map((record) => [record.thread_id, record]))
-  return rows.map((its) => {
-    const record = known.get(its.thread_id)
-    const barcode = execution?.threads.get(its.thread_id)?.labware.barcode ?? record?.barcode ?? null
-    return { ...its, group_id: record?.group_id ?? null, barcode }
-  })
+/** Adds the group and the barcode of the labware to a row of a timeline. */
+export function withSample(
+  its: TimelineRow,
+  execution_id: string,
+  { execution, records }: Pick<Known, 'execution' | 'records'>,
+): v.InferOutput<typeof ShownTimelineRow> {
+  const record = records.threadRow(execution_id, its.thread_id)
+  const barcode = execution?.threads.get(its.thread_id)?.labware.barcode ?? record?.barcode ?? null
+  return { ...its, group_id: record?.group_id ?? null, barcode }
 }
 
 /** With what stands where in LIVE runs; `environment` is null where there are no devices for those. */

@@ -1,4 +1,4 @@
-// What differs between two documents of the same name, by what they mean: defaults are filled in, and comments and the order of members do not count.
+// The difference between two documents of the same name, by what they mean: defaults are filled in, and comments and the order of members do not count.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -11,7 +11,7 @@ import type { Versions } from './versions.ts'
 
 export const Difference = v.strictObject({
   is_same: described(v.boolean(), 'Whether both mean the same'),
-  changes: described(v.array(DocumentChange), 'What differs, place by place'),
+  changes: described(v.array(DocumentChange), 'The differences, place by place'),
   text_changes: described(
     v.array(v.string()),
     'Of TypeScript files, the lines that differ: `-12: …` of the first, `+12: …` of the second; and the imported files that differ',

@@ -7,8 +7,9 @@ import type { Registry } from '../../devices/registry.ts'
 import type { Hub } from '../../events/hub.ts'
 import type { Pairing } from '../../keys/pairing.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
-import { shownThread, summaryOf, topologyOf } from '../../workflow/snapshot.ts'
+import { shownThread, summaryOf, topologyOf, withSample } from '../../workflow/snapshot.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
+import type { TimelineRow } from '../../workflow/threads/timeline.ts'
 import type { Source } from './board.ts'
 
 /** The rooms of the bench whose state is shown. */
@@ -59,11 +60,16 @@ function shown(kind: string, all: Source['all'], more: Partial<Source> = {}): So
 
 /** Returns the source of a run's timeline, for clients that request it. */
 export function timelineOf({ runs }: Pick<LiveRooms, 'runs'>, execution_id: string): Source {
-  const timeline = () => runs.runtime.runs.get(execution_id)?.timeline
-  return shown('timeline', () => byId('action_id', timeline()?.rows() ?? []), {
+  const { records } = runs.runtime
+  const run = () => runs.runtime.runs.get(execution_id)
+  const shownRow = (row: TimelineRow) => withSample(row, execution_id, { execution: run(), records })
+  return shown('timeline', () => byId('action_id', run()?.timeline.rows().map(shownRow) ?? []), {
     looks: 'once',
     touched: (event) => (event.execution_id === execution_id && event.entity_type === 'ACTION' ? event.entity_id : undefined),
-    one: (action_id) => timeline()?.row(action_id),
+    one(action_id) {
+      const row = run()?.timeline.row(action_id)
+      return row && shownRow(row)
+    },
   })
 }
 

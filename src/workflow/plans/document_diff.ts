@@ -8,8 +8,8 @@ import { described } from '../../kit/described.ts'
 export const DocumentChange = v.strictObject({
   place: described(v.string(), 'Where in the document, as mistakes name it: `threads.plate.steps`'),
   change: v.picklist(['added', 'removed', 'changed', 'moved']),
-  before: described(v.optional(v.unknown()), 'What it was; absent where it was added'),
-  after: described(v.optional(v.unknown()), 'What it is; absent where it was removed'),
+  before: described(v.optional(v.unknown()), 'The value before the change; absent where it was added'),
+  after: described(v.optional(v.unknown()), 'The value after the change; absent where it was removed'),
   text: described(v.string(), 'The change in words: `variables.speed.default: 400 -> 600`'),
 })
 export type DocumentChange = v.InferOutput<typeof DocumentChange>

@@ -1,4 +1,4 @@
-// What a forecast of a run assumes, for its readers.
+// The assumptions of a forecast of a run, for its readers.
 
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
@@ -15,8 +15,8 @@ export const ForecastBasis = v.strictObject({
     'sum: of the steps of one labware; plan: a simulation in the order of the plan of the bench; dispatch: a simulation by the rule',
   ),
   learned: described(Count, 'The durations that the bench has learned, so many actions at devices'),
-  declared: described(Count, 'Those that the workflow or the topology says'),
-  usual: described(Count, 'Those that are usual for the operation'),
+  declared: described(Count, 'Actions with a time in the workflow or the topology'),
+  usual: described(Count, 'Actions with the time that is usual for the operation'),
   assumed: described(v.array(v.string()), 'A sentence for each assumption: the sides of conditions, the durations of code and of people'),
 })
 export type ForecastBasis = v.InferOutput<typeof ForecastBasis>

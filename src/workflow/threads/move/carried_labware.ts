@@ -1,4 +1,4 @@
-// What a transporter has to know of the labware that it carries, and whether it can carry that.
+// The facts about labware that its transporter needs, and whether the transporter can carry it.
 
 import type { CarriedLabware } from '../../../devices/way.ts'
 import type { Hop } from '../../plans/graph.ts'
