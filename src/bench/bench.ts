@@ -244,9 +244,8 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const pictures = opened('pictures', await openPictures({ data_dir, hub, clock, log, config: () => reloading.config, runs: () => runs }))
   await opened('runs', runs).openIfUsed()
   reportPaused(runs, notifier, log)
-  const shared = { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) }
-  const fleet = opened('fleet', await openFleet(config, shared))
   const places = { data_dir, config_path: source?.path }
+  const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report }, () => aboutBench(bench, runs.handovers)))
   const plugins = opened('plugins', new LatePlugins({ reloading, places, hub, clock, log, safeMode }))
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier, plugins }
@@ -354,10 +353,14 @@ function takeOver(
 }
 
 /** Opens the link to the broker. Loads its code only if the configuration names a broker. */
-async function openFleet(config: Config, options: Omit<FleetOptions, 'config'>): Promise<Fleet | undefined> {
+async function openFleet(
+  config: Config,
+  options: Omit<FleetOptions, 'config' | 'about'>,
+  about: FleetOptions['about'],
+): Promise<Fleet | undefined> {
   if (!config.fleet) return undefined
   const { Fleet } = await import('../fleet/fleet.ts')
-  return Fleet.open({ config: config.fleet, ...options })
+  return Fleet.open({ config: config.fleet, ...options, about })
 }
 
 function queueingOf(audit: Audit, watch: HostWatch, safeMode: () => Incident | undefined): QueueRooms {

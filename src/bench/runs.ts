@@ -112,7 +112,6 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   }
   const queue = new LateQueue(rooms, { bench, file, runtime: () => catalog.runtime })
   const closed = new AbortController()
-  const closing = closed.signal
   const catalog: Catalog = await Catalog.open(
     {
       ...{ data_dir, topologies, shipped, bench, report, warn },
@@ -135,7 +134,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         safety: { decideUnbounded: isSafeBeside },
         keep: keptIn(hub, { files, addRow: (execution_id, row) => addRow(execution_id, row, target(execution_id)) }),
         recorded: () => file.written(),
-        untilStored: (work) => untilStored(work, { clock, closing }),
+        untilStored: (work) => untilStored(work, { clock, closing: closed.signal }),
         versionsOf: (workflow, run_mode) => catalog.versionsOf(workflow, run_mode),
         // Labware was moved, or another topology was loaded.
         storeStanding: (standing) => queue.lookAfter(storeStanding(standing)),

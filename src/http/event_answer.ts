@@ -25,7 +25,7 @@ type Reading = {
   onEnd(): void
 }
 
-/** Answers `{events, next_since}`, or a bare array of events without an envelope. Throws `overloaded`, and the reason of `ended`. */
+/** Makes the body `{events, next_since}`, or a bare array of events without an envelope. Throws `overloaded`, and the reason of `ended`. */
 export async function answerEvents(
   rooms: Rooms,
   { isEnveloped, ...query }: Query & { isEnveloped: boolean },

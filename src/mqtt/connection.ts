@@ -98,7 +98,7 @@ function ended(client: mqtt.MqttClient): Promise<void> {
   })
 }
 
-/** Where a name has several addresses, Node's error has no message but one for each. */
+/** Returns the reason in words. Node's error has no message of its own where a name has several addresses. */
 function reasonOf(error: Error): string {
   const [first] = error instanceof AggregateError ? error.errors : []
   return first instanceof Error ? first.message : error.message || ('code' in error ? String(error.code) : error.name)

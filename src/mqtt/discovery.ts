@@ -20,7 +20,7 @@ export type DiscoveredDevice = {
   name: string
   type: string
   driver: string
-  /** Of the instrument; null where it was not asked. */
+  /** The identity of the instrument; null where it was not asked. */
   identity: Identity | null
 }
 

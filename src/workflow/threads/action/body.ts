@@ -21,7 +21,7 @@ import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 import { contextOf } from './body_context.ts'
 import { categoryOf, causing } from './causes.ts'
-import { DeviceCall } from './device_call.ts'
+import { DeviceCall, dataOf } from './device_call.ts'
 import { attachFile } from './device_files.ts'
 import type { LateVerdict } from './late_calls.ts'
 import { type LidPlan, lidsMustBeRight, moveLid } from './lid_action.ts'
@@ -386,11 +386,6 @@ export class BodyRun {
       }
     }
   }
-}
-
-/** Returns the values that an operation gave, if it gave any. */
-function dataOf(outcome: unknown): unknown {
-  return typeof outcome === 'object' && outcome !== null && 'success' in outcome && 'data' in outcome ? outcome.data : undefined
 }
 
 /** The work of each kind of action. */

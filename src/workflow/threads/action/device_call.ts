@@ -68,3 +68,8 @@ export class DeviceCall {
     this.#cut.abort(reason)
   }
 }
+
+/** Returns the values that an operation gave, if it gave any. */
+export function dataOf(outcome: unknown): unknown {
+  return typeof outcome === 'object' && outcome !== null && 'success' in outcome && 'data' in outcome ? outcome.data : undefined
+}
