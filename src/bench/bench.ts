@@ -20,7 +20,6 @@ import { Readings } from '../devices/readings.ts'
 import { Registry } from '../devices/registry.ts'
 import type { TransferOrder } from '../devices/transfer.ts'
 import type { LabError } from '../errors.ts'
-import type { DeviceReloadContext } from '../events/contexts.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Incident } from '../events/incidents.ts'
 import { Load } from '../events/load.ts'
@@ -49,7 +48,6 @@ import { pageOf } from './address.ts'
 import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
 import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
-import type { ReloadedDevice } from './differences.ts'
 import { LatePlugins } from './late_plugins.ts'
 import type { QueueRooms } from './late_queue.ts'
 import { type ForetoldLive, LateRuns } from './late_runs.ts'
@@ -58,6 +56,7 @@ import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
 import { openPictures, type Pictures } from './pictures.ts'
+import { takeOver } from './reload_effects.ts'
 import { Reloading, type Source } from './reloading.ts'
 import type { Runs } from './runs.ts'
 import { type StopInput, stopsAll } from './stops_all.ts'
@@ -331,24 +330,6 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
       stopping = true
       await closeRooms(closed)
     },
-  }
-}
-
-/** Applies the settings that a reload changes at once, and informs the rooms that use them. */
-function takeOver(
-  config: Config,
-  devices: readonly ReloadedDevice[],
-  { hub, registry, audit, notifier, plugins }: Pick<Bench, 'hub' | 'registry' | 'audit' | 'notifier' | 'plugins'>,
-): void {
-  hub.streams.allow(config.limits.subscribers)
-  notifier.reload(config.notify)
-  plugins.reload()
-  for (const { device_id, name, limits: bounds } of config.devices) registry.find(device_id).adapt({ name, bounds })
-  for (const { device_id, status, changed: settings } of devices) {
-    hub.emit(`DEVICE.${device_id}.${status}`, { device_name: device_id, changed: settings } satisfies DeviceReloadContext)
-    const details = settings.length ? `: ${settings.join(', ')}` : ''
-    const text = `A reload of the configuration ${status.toLowerCase()} the device ${device_id}${details}`
-    audit.note({ ...byService, what: `device ${device_id} ${status.toLowerCase()} by a reload${details}`, details: { text, device_id } })
   }
 }
 
