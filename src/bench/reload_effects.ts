@@ -1,17 +1,18 @@
 // The effects of a reload on the open rooms.
 
 import type { Config } from '../config.ts'
+import type { Registry } from '../devices/registry.ts'
 import type { DeviceReloadContext } from '../events/contexts.ts'
-import { byService } from '../keys/audit.ts'
-import type { Bench } from './bench.ts'
+import type { Hub } from '../events/hub.ts'
+import { type Audit, byService } from '../keys/audit.ts'
+import type { Notifier } from '../notify/notifier.ts'
 import type { ReloadedDevice } from './differences.ts'
+import type { LatePlugins } from './late_plugins.ts'
+
+type Rooms = { hub: Hub; registry: Registry; audit: Audit; notifier: Notifier; plugins: LatePlugins }
 
 /** Applies the settings that a reload changes at once, and informs the rooms that use them. */
-export function takeOver(
-  config: Config,
-  devices: readonly ReloadedDevice[],
-  { hub, registry, audit, notifier, plugins }: Pick<Bench, 'hub' | 'registry' | 'audit' | 'notifier' | 'plugins'>,
-): void {
+export function takeOver(config: Config, devices: readonly ReloadedDevice[], { hub, registry, audit, notifier, plugins }: Rooms): void {
   hub.streams.allow(config.limits.subscribers)
   notifier.reload(config.notify)
   plugins.reload()
