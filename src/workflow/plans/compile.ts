@@ -36,7 +36,7 @@ export function compileDocument(document: WorkflowDocument, topology: Topology, 
   for (const check of [checkNames, checkDeclarations, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
   // A run with code is restored from its file, so a file that an earlier version accepted must stay valid: the thread is held instead.
   if (!holdsCode(draft)) checkBranches(draft)
-  const { methods, threads } = draft
+  const { methods, threads, operations } = draft
   fillFeeds(threads)
   const carriers = new Map([...threads.values()].map(({ name, labware }) => [labware, name]))
   return {
@@ -49,6 +49,7 @@ export function compileDocument(document: WorkflowDocument, topology: Topology, 
     form,
     methods,
     threads,
+    operations,
     carrier: (labware) => carriers.get(labware),
   }
 }

@@ -25,6 +25,7 @@ import type { MoveRun } from './move/move.ts'
 import { withSample } from './record_rows.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
+import type { OperationsOfRun } from './run_operations.ts'
 import type { SavedValues } from './saved_values.ts'
 import { ThreadDevice } from './thread_device.ts'
 
@@ -43,6 +44,7 @@ export interface RunPorts extends Publisher {
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
   readonly values: SavedValues
+  readonly operations: OperationsOfRun
   readonly lateCalls: LateCalls
   /** The steps and actions that an operator inserted. `opened` is called when a thread enters a list of steps or a method. */
   readonly inserts: {
@@ -242,6 +244,7 @@ export class LabwareThread extends Entry<'thread'> {
   async holdAt(site: RetrySite, error: unknown): Promise<void> {
     if (error instanceof Interrupt || error instanceof ActionExit || error instanceof Fatal) throw error
     if (this.control.signal.aborted) throw new Interrupt('abort')
+    if (this.execution.operations.isUnattended(this)) throw new Fatal(error)
     const category = categories[site]
     if (category) this.cannotGoOn(category, error)
     await this.control.decisionAt(site, error)

@@ -4,6 +4,7 @@ import { type ActionPlan, type StepPlan, takes } from '../../plans/plan.ts'
 import type { Candidate, Keep, Use } from '../../scheduler/request.ts'
 import type { ThreadRequest } from '../move/route.ts'
 import { placesAhead } from '../next_stops.ts'
+import { standingAt } from '../run_operations.ts'
 import type { LabwareThread } from '../thread.ts'
 import { urgencyOf } from '../urgency.ts'
 import type { ActionRun } from './action.ts'
@@ -30,7 +31,8 @@ export function devicesAfter(thread: LabwareThread, action: ActionRun): (Claim &
 
 function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Candidate[]): Claim {
   const { plan } = action
-  const inputs = () => present(thread, action)
+  const isOfRun = thread.plan.part !== undefined
+  const inputs = () => (isOfRun ? standingAt(thread, plan) : present(thread, action))
   const keeps = keepsOf(thread, plan)
   return {
     candidates,
@@ -38,7 +40,7 @@ function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Ca
     use: useOf(thread, plan),
     urgency_s: urgencyOf(thread, plan),
     ...(keeps && { keeps }),
-    after: placesAhead(thread),
+    after: isOfRun ? [] : placesAhead(thread),
   }
 }
 

@@ -69,7 +69,7 @@ class Asking implements Request {
   readonly after: Request['after']
   readonly use: Request['use']
   readonly urgency_s: number
-  readonly home: string
+  readonly home: Request['home']
   readonly keeps: Request['keeps']
   readonly park: Request['park']
   inputs: readonly string[]
@@ -93,7 +93,7 @@ class Asking implements Request {
     this.after = after
     this.use = use
     this.urgency_s = urgency_s
-    this.home = thread.state.starts_at
+    this.home = thread.state.starts_at || undefined
     this.keeps = keeps
     this.inputs = inputs?.() ?? []
     this.park = mayPark && isParkable(thread) ? this.#toPark : undefined
