@@ -86,6 +86,7 @@ const Ended = {
   labware_id: v.optional(v.string()),
   labware: v.optional(v.pipe(v.string(), v.description('The name of the labware'))),
   ...Sample,
+  part: v.optional(v.pipe(v.string(), v.description('`before` or `after`: an operation of the run itself, which has no labware'))),
   others: v.optional(
     v.pipe(
       v.array(v.strictObject({ labware_id: v.string(), labware: v.string(), barcode: MaybeText, group_id: MaybeText })),

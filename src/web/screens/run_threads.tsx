@@ -57,7 +57,7 @@ export function Threads({ execution_id }: { execution_id: string }) {
 }
 
 function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; blockers: Blockers }) {
-  const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason, group_id, barcode } = thread
+  const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason, group_id, barcode, part } = thread
   const sample = [barcode, group_id && `group ${group_id}`].filter(Boolean).join(', ')
   const path = { thread_id }
   // A run on simulators has its own devices, which the live state does not contain.
@@ -65,7 +65,13 @@ function Lane({ thread, isLive, blockers }: { thread: Thread; isLive: boolean; b
   // Needs you shows the error.
   const isHeld = pause_reason === 'error'
   const planned = blockers.flatMap(({ message }) => waitsOfPlan(message))
-  const where = held_by ? `held by ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
+  const where = part
+    ? `once, ${part} all labware`
+    : held_by
+      ? `held by ${held_by}`
+      : position
+        ? `stands at ${position}`
+        : 'not on the bench yet'
   return (
     <li>
       <p class="what">

@@ -102,7 +102,9 @@ function sparing(within_s: number, hop_s: number): number {
 type Present = { place: string; ready_s: number; isOff: boolean }
 
 /** Whether nothing can be foretold about a thread: it waits for a person, or for a custom event. */
-function isHeld({ thread_id, status, state }: LabwareThread, { scheduler }: PlannedBench): boolean {
+function isHeld({ thread_id, status, state, execution }: LabwareThread, { scheduler }: PlannedBench): boolean {
+  const { before } = execution.operations
+  if (before && !before.isOver && scheduler.present.isHeld(before.thread_id)) return true
   const isOpenEnded = status.current === 'AWAITING_MANUAL_PLACE' || (status.current === 'AWAITING_EVENT' && state.delay === null)
   return isOpenEnded || scheduler.present.isHeld(thread_id)
 }

@@ -221,11 +221,7 @@ export class Execution implements RunPorts {
   spawnNow(name: string, start?: string): LabwareThread {
     if (this.isOver || this.phase.current === 'stopping')
       throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
-    if (this.operations.isFinishing)
-      throw new LabError(
-        'conflict',
-        `the threads of execution ${this.execution_id} have ended; it does its last operations, and takes no more threads`,
-      )
+    this.operations.mustNotBeLast()
     if (this.threads.size >= mostThreads)
       throw new LabError(
         'conflict',

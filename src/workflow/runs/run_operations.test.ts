@@ -224,6 +224,8 @@ test('a run that is cut at any moment goes on with its operations when it is res
   for (const keys of kept.all) {
     const saved = checkpointOf(keys)!
     if (saved.execution.status === 'completed') continue
+    const parts = saved.threads.filter(({ labware }) => labware.labware_id === '')
+    const before = parts.map(({ name, frames }) => ({ name, next: frames[0]?.next ?? 2 }))
     const taken = testRuntime(documents, { ids: 1_000_000 })
     const execution = await takeUp(taken.runtime, keys, saved)
     await until(() => execution.live().every(({ status, isOver }) => isOver || status.current === 'PAUSED'))
@@ -231,9 +233,9 @@ test('a run that is cut at any moment goes on with its operations when it is res
     execution.resume()
     await taken.runtime.over(execution)
     if (execution.phase.current !== 'completed') t.fail(`${execution.phase.current} at cut ${cuts}`)
-    for (const { name, frames } of saved.threads.filter(({ labware }) => labware.labware_id === '')) {
+    for (const { name, next } of before) {
       const again = done(execution).filter((row) => row.startsWith(`${name} `) && row.includes('COMPLETED'))
-      if (again.length !== 2 - (frames[0]?.next ?? 2)) t.same(again, [], `cut ${cuts}: ${name} from operation ${frames[0]?.next}`)
+      if (again.length !== 2 - next) t.same(again, [], `cut ${cuts}: ${name} from operation ${next}`)
     }
     cuts++
   }

@@ -1,5 +1,6 @@
 // The operations that a run does once: `before` its first thread begins, and `after` all of them have ended, also when it failed or was stopped.
 
+import { LabError } from '../../errors.ts'
 import type { OperationNotDone } from '../../events/contexts.ts'
 import { itemKey, type RunPart, type StepPlan } from '../plans/plan.ts'
 import { Signal } from '../scheduler/signal.ts'
@@ -88,9 +89,11 @@ export class RunOperations implements OperationsOfRun {
     return this.#start('after')
   }
 
-  /** Whether all threads have ended and `after` has begun. */
-  get isFinishing(): boolean {
-    return this.#parts.has('after')
+  /** Throws `conflict` if all threads have ended and `after` has begun. */
+  mustNotBeLast(): void {
+    if (!this.#parts.has('after')) return
+    const what = `the threads of execution ${this.#run.execution_id} have ended, and it does its last operations`
+    throw new LabError('conflict', `${what}; submit a new execution`)
   }
 
   /** Whether the thread goes on although its run is paused and being stopped. */

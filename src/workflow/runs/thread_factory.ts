@@ -109,7 +109,7 @@ export class ThreadFactory {
       starts_at: '',
       status: 'CREATED',
       since: this.#execution.now(),
-      labware: { ...noLabware },
+      labware: { ...noLabware, template: plan.name },
       frames: [{ path: plan.name, next: 0, is_loop: false }],
     }
     return new LabwareThread(this.#execution, plan, v.parse(ThreadState, beginning))

@@ -35,7 +35,7 @@ export const Labware = v.object({
 })
 export type Labware = v.InferOutput<typeof Labware>
 
-/** The labware of the threads that do the operations of a run itself: there is none. */
+/** The labware of the threads that do the operations of a run itself: there is none. Its template is the part of the operations. */
 export const noLabware: Labware = {
   ...{ labware_id: '', name: '', template: '', type: '', kind: 'plate', barcode: null, tips_left: null, tips: null },
   ...{ state: 'AVAILABLE', held_by: null },

@@ -34,11 +34,11 @@ export function withSample<Its extends object>(context: Its, { labware, origin }
 }
 type Sample = { group_id?: string; barcode?: string }
 
-type LabwareMembers = { labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null }
+type LabwareMembers = { labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; part?: string }
 
-/** Returns the labware of a thread, as rows and events have it; nothing for the operations of the run itself. */
+/** Returns the labware of a thread, as rows and events have it; for the operations of the run itself, their part. */
 export function labwareIn({ labware, origin }: Pick<Carrier, 'labware' | 'origin'>): LabwareMembers {
-  if (!isLabware(labware)) return {}
+  if (!isLabware(labware)) return { part: labware.template }
   return { labware_id: labware.labware_id, labware: labware.name, barcode: labware.barcode, group_id: origin.group_id }
 }
 
