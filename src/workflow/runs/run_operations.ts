@@ -5,7 +5,7 @@ import type { OperationNotDone } from '../../events/contexts.ts'
 import { itemKey, type RunPart, type StepPlan } from '../plans/plan.ts'
 import { Signal } from '../scheduler/signal.ts'
 import type { Entry, Fixed } from '../state/entry.ts'
-import { notDone, type OperationsOfRun } from '../threads/run_operations.ts'
+import { notDone } from '../threads/run_operations.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import type { ThreadFactory } from './thread_factory.ts'
 
@@ -22,7 +22,9 @@ type Run = RunPorts & {
   abort(why: string, more: { withAfter: boolean }): void
 }
 
-export class RunOperations implements OperationsOfRun {
+type Ports = RunPorts['operations']
+
+export class RunOperations implements Ports {
   readonly changed = new Signal()
   readonly #run: Run
   readonly #entry: Entry<'execution'>

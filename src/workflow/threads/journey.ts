@@ -69,7 +69,8 @@ function die(thread: LabwareThread, error: unknown): void {
 /** Brings the labware onto the deck. */
 async function begin(thread: LabwareThread): Promise<void> {
   if (thread.plan.part) return
-  await untilBeforeHasEnded(thread)
+  const gate = untilBeforeHasEnded(thread)
+  if (gate) await gate
   const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.start
   const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))

@@ -3,31 +3,21 @@
 import { messageOf } from '../../errors.ts'
 import type { OperationNotDone } from '../../events/contexts.ts'
 import { type ActionPlan, itemKey, type StepPlan } from '../plans/plan.ts'
-import { once, type Signal } from '../scheduler/signal.ts'
+import { once } from '../scheduler/signal.ts'
 import { act } from './action/owned_action.ts'
 import { Fatal, Interrupt } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
 type ActionStep = Extract<StepPlan, { kind: 'action' }>
 
-/** The part of a run that its threads use here. */
-export interface OperationsOfRun {
-  /** The thread that does the operations of `before`; undefined without any. */
-  readonly before: LabwareThread | undefined
-  /** Tells when `before` has ended, or labware was moved meanwhile. */
-  readonly changed: Signal
-  /** Whether nobody is asked about an error of this thread: the run has failed, or is being stopped. */
-  isUnattended(thread: LabwareThread): boolean
-  /** Notes an operation that is not done. */
-  leaveOut(thread: LabwareThread, step: StepPlan, reason: string): void
-  /** The reason why the wait of this thread was given up; undefined if it was not. */
-  stuckBecause(thread: LabwareThread): string | undefined
+/** Waits until the operations of `before` have ended; undefined if they have. Rejects with what ends the thread if `before` was ended early. */
+export function untilBeforeHasEnded(thread: LabwareThread): Promise<void> | undefined {
+  const { before } = thread.execution.operations
+  return before && !hasCompleted(before) ? waitFor(before, thread) : undefined
 }
 
-/** Waits until the operations of `before` have ended. Rejects with what ends the thread if they were not all dealt with. */
-export async function untilBeforeHasEnded(thread: LabwareThread): Promise<void> {
-  const { before, changed } = thread.execution.operations
-  if (!before || hasCompleted(before)) return
+async function waitFor(before: LabwareThread, thread: LabwareThread): Promise<void> {
+  const { changed } = thread.execution.operations
   await thread.control.pausable(() => {
     thread.become('AWAITING_CO_THREADS')
     const awaits = () => (before.isOver ? [] : [before.thread_id])
@@ -80,18 +70,6 @@ function usableOf({ environment }: LabwareThread, { devices }: ActionPlan): { us
     return fault ? [fault.isStop ? fault.error : `${device} has a fault: ${fault.error}`] : []
   })
   return { usable: devices.filter((device) => !faults.has(device)), reasons }
-}
-
-/** Returns the labware at the devices of an operation that no other run moves: it may stay where it stands. */
-export function standingAt({ environment, execution }: LabwareThread, { devices }: ActionPlan): string[] {
-  const { scheduler } = environment
-  const positions = devices.flatMap((device) => scheduler.graph.positionsOf(device))
-  return positions.flatMap(({ name }) => {
-    const { labware_id } = scheduler.position(name)
-    if (labware_id === null) return []
-    const mover = scheduler.whose(labware_id)
-    return mover === null || execution.find(mover)?.execution === execution ? [labware_id] : []
-  })
 }
 
 /** Describes an operation that is not done. */

@@ -5,6 +5,7 @@ import type { IncidentCategory } from '../../events/incidents.ts'
 import type { ActionPlan, StepList, StepPlan, ThreadPlan } from '../plans/plan.ts'
 import type { MadePlan } from '../schedule/made_plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
+import type { Signal } from '../scheduler/signal.ts'
 import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import { type FrameState, withInserted } from '../state/frame.ts'
 import type { Labware } from '../state/labware.ts'
@@ -25,7 +26,6 @@ import type { MoveRun } from './move/move.ts'
 import { withSample } from './record_rows.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
-import type { OperationsOfRun } from './run_operations.ts'
 import type { SavedValues } from './saved_values.ts'
 import { ThreadDevice } from './thread_device.ts'
 
@@ -44,7 +44,19 @@ export interface RunPorts extends Publisher {
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
   readonly values: SavedValues
-  readonly operations: OperationsOfRun
+  /** The operations that the run does once. */
+  readonly operations: {
+    /** The thread that does the operations of `before`; undefined without any. */
+    readonly before: LabwareThread | undefined
+    /** Tells when `before` has ended, or labware was moved meanwhile. */
+    readonly changed: Signal
+    /** Whether nobody is asked about an error of this thread: it does `after` of a run that has failed, or is being stopped. */
+    isUnattended(thread: LabwareThread): boolean
+    /** Notes an operation that is not done. */
+    leaveOut(thread: LabwareThread, step: StepPlan, reason: string): void
+    /** Returns the reason why the wait of this thread was given up; undefined if it was not. */
+    stuckBecause(thread: LabwareThread): string | undefined
+  }
   readonly lateCalls: LateCalls
   /** The steps and actions that an operator inserted. `opened` is called when a thread enters a list of steps or a method. */
   readonly inserts: {

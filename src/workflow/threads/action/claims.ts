@@ -4,7 +4,6 @@ import { type ActionPlan, type StepPlan, takes } from '../../plans/plan.ts'
 import type { Candidate, Keep, Use } from '../../scheduler/request.ts'
 import type { ThreadRequest } from '../move/route.ts'
 import { placesAhead } from '../next_stops.ts'
-import { standingAt } from '../run_operations.ts'
 import type { LabwareThread } from '../thread.ts'
 import { urgencyOf } from '../urgency.ts'
 import type { ActionRun } from './action.ts'
@@ -54,6 +53,18 @@ function present({ method, execution }: LabwareThread, { plan, inputs, owner }: 
   const others = inputs.filter((template) => template !== owner.labware.template)
   const called = method ? execution.backlogs.likely(method, others) : []
   return [...new Set([...(hasRoom ? all : needed), ...called])].map(({ labware }) => labware.labware_id)
+}
+
+/** Returns the labware at the devices of an operation that no other run moves: it may stay where it stands. */
+function standingAt({ environment, execution }: LabwareThread, { devices }: ActionPlan): string[] {
+  const { scheduler } = environment
+  const positions = devices.flatMap((device) => scheduler.graph.positionsOf(device))
+  return positions.flatMap(({ name }) => {
+    const { labware_id } = scheduler.position(name)
+    if (labware_id === null) return []
+    const mover = scheduler.whose(labware_id)
+    return mover === null || execution.find(mover)?.execution === execution ? [labware_id] : []
+  })
 }
 
 /** Returns the devices that the labware needs one after the other, each within its time limit; undefined if this action has no window. */
