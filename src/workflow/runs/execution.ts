@@ -235,9 +235,9 @@ export class Execution implements RunPorts {
   setOff(thread: LabwareThread): void {
     this.#live.add(thread)
     this.environment.planner.join(thread)
-    const goesOn = this.operations.isLast(thread)
-    if (this.paused && !goesOn) thread.control.pause(this.paused.reason)
-    if (this.phase.current === 'stopping' && !goesOn) thread.control.cutOff(this.reason ?? 'the execution was aborted')
+    if (this.paused) thread.control.pause(this.paused.reason)
+    if (this.phase.current === 'stopping' && !this.operations.isLast(thread))
+      thread.control.cutOff(this.reason ?? 'the execution was aborted')
     this.environment.steps.push(() => {
       void travel(thread).then(() => this.#threadEnded(thread))
     })

@@ -16,6 +16,7 @@ const topology = oneArm({
   ...{ operations, pools: { sealers: ['sealer', 'sealer_2'] } },
 })
 const press = { do: 'press', on: 'sealer' }
+
 const framed = (more: object = {}, action: object = press) =>
   workflowOf(
     'framed',
@@ -204,6 +205,43 @@ test('labware that the run left at a device does not keep an operation without l
   t.equal(execution.environment.scheduler.whereIs(plate.labware.labware_id), 'sealer')
   t.match(done(execution).at(-1), /^after off sealer COMPLETED/)
   t.same(left(execution), [])
+})
+
+test('an operation on a device in which labware may stand, after its place was cut off, is left out when nothing else can move', async (t) => {
+  const carry = async (_: string, verb: string, { position }: { position: string }) => {
+    if (verb === 'place' && position === 'sealer') throw new LabError('device_failed', 'the arm has lost its way')
+  }
+  const after = [
+    { do: 'off', on: 'sealer' },
+    { do: 'off', on: 'chiller' },
+  ]
+  const { runtime } = liveRuntime(topology, [framed({ after })], { live: instantBench({ carry }) })
+  const execution = await begin(runtime, { workflow: 'framed', run_mode: 'LIVE' })
+  await threadIn(execution, 'plate', 'PAUSED')
+  execution.stop(false)
+  execution.stop(true)
+  await runtime.over(execution)
+  t.equal(execution.phase.current, 'aborted')
+  t.match(left(execution), [/^after off sealer: nothing could move any more: after waits for sealer/])
+  t.match(done(execution).at(-1), /^after off-2 chiller COMPLETED/)
+})
+
+test('a device that another open run uses is waited for', async (t) => {
+  let end = () => {}
+  const perform = (_: string, operation: string) =>
+    operation === 'press' ? new Promise<object>((resolve) => (end = () => resolve({ success: true }))) : Promise.resolve({ success: true })
+  const other = workflowOf('other', { plate: { ...standing('pad_1'), steps: [{ action: press }] } })
+  const heats = workflowOf('heats', { plate: { ...standing('pad_2'), steps: [] } }, { before: [{ do: 'warm', on: 'sealer' }] })
+  const { runtime } = liveRuntime(topology, [other, heats], { live: instantBench({ perform }) })
+  const first = await begin(runtime, { workflow: 'other', run_mode: 'LIVE' })
+  await threadIn(first, 'plate', 'EXECUTING_ACTION')
+  const second = await begin(runtime, { workflow: 'heats', run_mode: 'LIVE' })
+  const before = await threadIn(second, 'before', 'AWAITING_ACTION_RESERVATION')
+  t.match(why(second)[0]?.because, [/sealer is held by plate of other/])
+  await until(() => first.live()[0]?.control.waiting?.kind !== 'reservation')
+  end()
+  await Promise.all([runtime.over(first), runtime.over(second)])
+  t.equal(before.status.current, 'COMPLETED')
 })
 
 test('labware that stands at a device from the beginning does not keep an operation before from it', async (t) => {

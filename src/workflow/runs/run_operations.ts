@@ -11,6 +11,7 @@ import type { ThreadFactory } from './thread_factory.ts'
 
 type Run = RunPorts & {
   readonly phase: { readonly current: string }
+  paused: { readonly at: number; readonly reason: 'manual' | 'system' } | null
   readonly reason: string | null
   readonly threads: ReadonlyMap<string, LabwareThread>
   readonly submissions: readonly { readonly submission_id: string }[]
@@ -31,7 +32,7 @@ export class RunOperations implements Ports {
   readonly #parts = new Map<RunPart, LabwareThread>()
   /** The reason why `after` does not begin; undefined if it may. */
   #givenUp: string | undefined
-  /** The thread of `after` that began while the run was being stopped, which does not hold it up. */
+  /** The thread of `after` that began while the run was being stopped: it is not cut off. */
   #last: LabwareThread | undefined
   #stuck: string | undefined
   #unwatch = () => {}
@@ -73,7 +74,11 @@ export class RunOperations implements Ports {
     const { submission_id } = this.#run.submissions[0]!
     const thread = this.#run.threadFactory.ofRun(plan, { submission_id, group_id: null })
     this.#run.know(thread)
-    if (this.#run.phase.current === 'stopping') this.#last = thread
+    if (this.#run.phase.current === 'stopping') {
+      this.#last = thread
+      // The first call of a stop has paused the run.
+      this.#run.paused = null
+    }
     this.#run.setOff(thread)
     return true
   }
@@ -91,14 +96,19 @@ export class RunOperations implements Ports {
     return this.#start('after')
   }
 
-  /** Throws `conflict` if all threads have ended and `after` has begun. */
+  /** Whether all threads have ended and `after` has begun. */
+  get isFinishing(): boolean {
+    return this.#parts.has('after')
+  }
+
+  /** Throws `conflict` for a thread that comes when `after` has begun. */
   mustNotBeLast(): void {
-    if (!this.#parts.has('after')) return
+    if (!this.isFinishing) return
     const what = `the threads of execution ${this.#run.execution_id} have ended, and it does its last operations`
     throw new LabError('conflict', `${what}; submit a new execution`)
   }
 
-  /** Whether the thread goes on although its run is paused and being stopped. */
+  /** Whether the thread goes on although its run is being stopped. */
   isLast(thread: LabwareThread): boolean {
     return thread === this.#last
   }
