@@ -25,7 +25,9 @@ export type PlannedBench = {
  * Returns the problem; undefined if it cannot be foretold, because the journey of a thread depends on other threads. Labware that stands until a person acts
  * is in the way of others for as long as the plan goes.
  */
-export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBench, wishes: PlanWishes): Problem | undefined {
+export function benchProblem(all: Iterable<LabwareThread>, bench: PlannedBench, wishes: PlanWishes): Problem | undefined {
+  // The operations of a run itself move no labware.
+  const threads = [...all].filter(({ plan }) => !plan.part)
   const places = new Places(bench)
   const jobs: Job[] = []
   const kinds = new Map<string, number>()
