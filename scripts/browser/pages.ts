@@ -17,6 +17,7 @@ import { labChecks, labSkips } from './lab_scenes.ts'
 import { peopleChecks } from './people_scenes.ts'
 import { queueChecks } from './queue_scenes.ts'
 import { reportChecks } from './report_scenes.ts'
+import { runOperationChecks } from './run_operation_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { samplesChecks } from './samples_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
@@ -51,6 +52,7 @@ const checks: Record<string, Check> = {
   ...dayChecks,
   ...journeyChecks,
   ...versionChecks,
+  ...runOperationChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
     for (const { width, height } of [small, { width: 375, height: 667 }, desk]) {

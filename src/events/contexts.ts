@@ -86,6 +86,7 @@ const Ended = {
   labware_id: v.optional(v.string()),
   labware: v.optional(v.pipe(v.string(), v.description('The name of the labware'))),
   ...Sample,
+  part: v.optional(v.pipe(v.string(), v.description('`before` or `after`: an operation of the run itself, which has no labware'))),
   others: v.optional(
     v.pipe(
       v.array(v.strictObject({ labware_id: v.string(), labware: v.string(), barcode: MaybeText, group_id: MaybeText })),
@@ -126,10 +127,25 @@ const LeftHeating = v.pipe(
   v.description('The devices of the run that still heat at its end; absent where none does'),
 )
 
+/** An operation of the run itself that was not done. */
+export const OperationNotDone = v.strictObject({
+  part: v.picklist(['before', 'after']),
+  operation: v.string(),
+  on: v.pipe(v.string(), v.description('The device or the pool')),
+  reason: v.string(),
+})
+export type OperationNotDone = v.InferOutput<typeof OperationNotDone>
+
+const LeftOut = v.pipe(
+  v.array(OperationNotDone),
+  v.description('The operations of `before` and `after` that were not done, with the reasons; absent without any'),
+)
+
 export const ExecutionLifecycleContext = v.strictObject({
   ...WorkflowExecutionContext.entries,
   reason: MaybeText,
   still_heating: v.optional(LeftHeating),
+  not_done: v.optional(LeftOut),
 })
 export type ExecutionLifecycleContext = v.InferOutput<typeof ExecutionLifecycleContext>
 

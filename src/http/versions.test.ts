@@ -1,9 +1,10 @@
 // Versions of workflows and topologies over the API: who changed what, how versions differ, which of them a run ran.
 
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { makeBackup } from '../care/backup.ts'
+import { openBackup, planOf, restore } from '../care/restore.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { standing, workflowOf } from '../testing/documents.ts'
@@ -242,4 +243,28 @@ test('a backup has the versions with their documents', async (t) => {
   t.ok(names.includes('state/versions.jsonl'))
   t.equal(names.filter((name) => /^state\/versions\/[0-9a-f]{64}$/.test(name)).length, 1)
   t.notMatch(left_out.join(), 'versions')
+})
+
+test('a restore brings the versions back, with their documents, and old ones can be put again', async (t) => {
+  const { ask, data_dir } = await opened(t)
+  for (const speed of [400, 600]) await ask('PUT', path, { json: shakes(speed), headers: { 'X-Operator': 'Ada' } })
+  const top = join(data_dir, '..')
+  const sources = { data_dir, config: undefined, topologies: undefined, version: '1', system_id: 's' }
+  const wanted = { with_keys: false, with_events: false }
+  await makeBackup(sources, wanted, { path: join(top, 'backup.tar.gz'), at: new Date() })
+  const backup = await openBackup(join(top, 'backup.tar.gz'))
+  const there = join(top, 'there')
+  mkdirSync(there)
+  await restore(backup, there, await planOf(backup, there, { all: false, keys: false }), new Date())
+  await backup.archive.close()
+  const other = await openTestBench(t, {}, { folder: there })
+  const { versions } = await versionsOf(other)
+  t.match(versions, [
+    { version: 2, operator: 'Ada' },
+    { version: 1, operator: 'Ada' },
+  ])
+  t.match(await bodyOf(other.ask('GET', `${path}/versions/1`)), { document: { variables: { speed: { default: 400 } } } })
+  t.match(await other.ask('POST', `${path}/versions/1/restore`, { json: {} }), { status: 200 })
+  t.match(await versionsOf(other), { versions: [{ version: 3 }, { version: 2 }, { version: 1 }] })
+  t.match(await bodyOf(other.ask('GET', path)), { document: { variables: { speed: { default: 400 } } } })
 })

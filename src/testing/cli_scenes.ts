@@ -131,6 +131,8 @@ const runScenes: readonly Scene[] = [
   said('workflows put $home/opens.json', /opens/),
   said('workflows list', /patient/),
   said('workflows show patient', /"name": "patient"/),
+  said('workflows variables seal-and-spin', /^NAME /),
+  said('workflows samples seal-and-spin', /group/),
   said('workflows history patient', /^VERSION .*\n1 /),
   said('workflows diff patient $home/by-hand.json', /^name: "patient" -> "by-hand"/),
   said('workflows restore patient 1 --yes', /is now version 1/),

@@ -162,7 +162,7 @@ function threads(state: State): Need[] {
     if (decisions.length > 0) {
       const elsewhere = one.retry_on.map((on) => ({
         label: `Retry on ${on}`,
-        consequence: `The labware is brought to ${on}, and the action is done there.`,
+        consequence: one.part ? `The operation is done at ${on}.` : `The labware is brought to ${on}, and the action is done there.`,
         request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', on }, headers } },
       }))
       const byPerson = one.retry_by.map((by) => ({

@@ -84,6 +84,10 @@ const words: Record<string, (row: Row, incidents: string) => Words | undefined> 
   plan: ({ reason, makespan_s }) => ({
     text: `${reason === 'came' ? 'A plan was made' : `The plan was made anew, because ${planReasons[String(reason)] ?? reason}`}: all labware is done in ${duration(Number(makespan_s))}`,
   }),
+  not_done: ({ part, operation, on, reason }) => ({
+    text: `Not done ${part} the run: ${operation} of ${on}. ${sentence(String(reason))}`,
+    tone: 'bad',
+  }),
   gap: () => ({ text: 'Rows before this one are missing', tone: 'bad' }),
   ended: (row) => ({ text: endWords(row), tone: row['status'] === 'COMPLETED' ? undefined : 'bad' }),
 }

@@ -31,7 +31,7 @@ test('what the README shows can be loaded as it stands there', async (t) => {
   t.same([...unread, ...faults], [])
   t.same(
     [...topologies.keys(), ...workflows.keys()],
-    ['demo', 'bench', 'shake-and-seal', 'seal-and-wash', 'grow-until-dense', 'read-with-lid-off', 'shake-until-warm'],
+    ['demo', 'bench', 'shake-and-seal', 'seal-and-wash', 'grow-until-dense', 'read-with-lid-off', 'wash-primed', 'shake-until-warm'],
   )
   const document = JSON.parse(JSON.stringify(sources.find(({ input }) => 'threads' in (input as object))!.input))
   document.threads.plate.steps[1].method = 'seel_it'

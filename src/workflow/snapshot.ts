@@ -9,6 +9,7 @@ import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, Sub
 import type { Execution } from './runs/execution.ts'
 import { ForecastBasis } from './runs/forecast_basis.ts'
 import { restlessArm, retriesBy, retriesOn, takersOver } from './runs/held_action.ts'
+import { isLabware } from './state/labware.ts'
 import { type ActionStatus, actionTransitions } from './state/statuses.ts'
 import { scopeKey } from './threads/backlogs.ts'
 import { decisions, pauseSiteNames } from './threads/recovery.ts'
@@ -61,7 +62,7 @@ export const ShownThread = v.strictObject({
     v.array(v.string()),
     'The people who can make the move of an arm that may still move, once somebody has seen that its power is off (`arm_is_off`)',
   ),
-  labware: described(v.nullable(ShownLabware), 'null once only its record is kept'),
+  labware: described(v.nullable(ShownLabware), 'null once only its record is kept, and for the operations of the run itself'),
   position: described(MaybeText, 'Where its labware stands'),
   held_by: described(MaybeText, 'The transporter that has its labware in the gripper'),
   method: described(MaybeText, 'The method it is in, its own or that of another thread'),
@@ -105,7 +106,7 @@ const Summary = {
   ...Row.entries,
   phase: described(v.picklist(['accepting', 'draining', 'stopping', 'ended']), 'Whether it takes more submissions'),
   paused: v.nullable(v.strictObject({ at: UnixSeconds, reason: v.picklist(['manual', 'system']) })),
-  thread_count: v.number(),
+  thread_count: described(v.number(), 'Its threads; the operations of the run itself do not count'),
   open_count: described(v.number(), 'Its threads that have not ended'),
   needs_person_count: described(
     v.number(),
@@ -199,7 +200,8 @@ export function summaryOf({ row, execution, records }: Known): ExecutionSummary 
     ...row,
     phase: phaseOf(row, execution),
     paused: isOpen && paused ? { at: paused.at, reason: paused.reason } : null,
-    thread_count: threads?.size ?? records.threads(row.execution_id).length,
+    thread_count: threads ? countOf([...threads.values()].map(({ plan }) => plan)) : countOf(records.threads(row.execution_id)),
+    ...(isOpen && execution && execution.operations.notDone.length > 0 && { not_done: [...execution.operations.notDone] }),
     open_count: isOpen ? (execution?.liveCount ?? 0) : 0,
     needs_person_count: isOpen ? (execution?.live() ?? []).filter(({ control: { waiting } }) => waiting?.kind === 'operator').length : 0,
     ...(isOpen && execution ? foretoldOf(execution) : {}),
@@ -229,6 +231,11 @@ function basisOf({ environment, execution_id }: Execution): ExecutionSnapshot['f
 function withNext(thread: ShownThread, { environment }: Execution): ShownThread {
   const next = environment.forecaster?.thread(thread.thread_id)?.next
   return next && thread.eta !== undefined ? { ...thread, next } : thread
+}
+
+/** Counts the threads with labware. */
+function countOf(threads: readonly { readonly part?: string | undefined }[]): number {
+  return threads.filter(({ part }) => part === undefined).length
 }
 
 function phaseOf({ ended_at }: ExecutionRow, execution: Execution | undefined): ExecutionSummary['phase'] {
@@ -274,7 +281,7 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
     retry_on: [...retriesOn(thread)],
     retry_by: [...retriesBy(thread)],
     retry_by_if_off: restlessArm(thread) === undefined ? [] : [...takersOver(thread)],
-    labware: labwareOf(labware),
+    labware: isLabware(labware) ? labwareOf(labware) : null,
     position: environment.scheduler.whereIs(labware.labware_id) ?? null,
     held_by: labware.held_by,
     method: (method ?? joining)?.plan.name ?? null,

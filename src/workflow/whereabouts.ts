@@ -6,7 +6,7 @@ import { described } from '../kit/described.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type StandingLabware, standingLabwareOf } from './standing_labware.ts'
-import { type Labware, placeOf, storedIn } from './state/labware.ts'
+import { isLabware, type Labware, placeOf, storedIn } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
 import { slotOf } from './state/slots.ts'
@@ -101,7 +101,9 @@ const nobody = { execution_id: null, thread_id: null, thread_name: null }
 
 /** All that stands somewhere, and what threads are yet to bring. */
 export function placedLabware(environments: Iterable<RunEnvironment>, threads: readonly LabwareThread[]): PlacedLabware[] {
-  const movers = threads.flatMap((thread): Mover[] => [thread, lidCarrierOf(thread)].filter((mover) => mover !== undefined))
+  const movers = threads
+    .filter(({ labware }) => isLabware(labware))
+    .flatMap((thread): Mover[] => [thread, lidCarrierOf(thread)].filter((mover) => mover !== undefined))
   const moved = movers.map((thread) => ({ labware: thread.labware, environment: thread.environment, thread }))
   const ids = new Set(moved.map(({ labware }) => labware.labware_id))
   const standing = [...environments].flatMap((environment) =>

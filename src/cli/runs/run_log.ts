@@ -1,7 +1,7 @@
 // The lines of a run that is followed: what happens to labware in words, or with every state of the engine.
 
 import { operatorWords } from '../../clients/ts/event_words.ts'
-import type { StillHeating } from '../../events/contexts.ts'
+import type { OperationNotDone, StillHeating } from '../../events/contexts.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
 import { authorText } from '../../kit/author.ts'
 import type { Reason } from '../../workflow/runs/explanation.ts'
@@ -10,6 +10,7 @@ import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
 import { stillHeating } from '../heating.ts'
 import { localTime } from '../local_time.ts'
+import { notDoneText } from './not_done.ts'
 
 /** The level of detail: sentences for an operator, every state of the engine too, or the events as JSON. */
 export type Level = 'operator' | 'all' | 'json'
@@ -80,6 +81,7 @@ export class RunLog {
     }
     const words = this.#level === 'all' ? engineWords(event) : this.#wordsOf(event)
     // Scripts expect the end as the last line.
+    lines.push(...notDoneIn(event).map((one) => `not done: ${notDoneText(one)}`))
     lines.push(...stillHeating(heatingIn(event)))
     return [...lines, ...words.map((sentence) => `${timeOf(event.timestamp, this.#level)}  ${atShell(sentence)}`)]
   }
@@ -87,6 +89,11 @@ export class RunLog {
 
 function timeOf(timestamp: number, level: Level): string {
   return localTime(timestamp, level === 'all' ? 'milliseconds' : 'seconds').slice(11)
+}
+
+function notDoneIn({ entity_type, context }: RuntimeEvent): readonly OperationNotDone[] {
+  if (entity_type !== 'EXECUTION') return []
+  return (context as { not_done?: OperationNotDone[] }).not_done ?? []
 }
 
 function heatingIn({ entity_type, context }: RuntimeEvent): readonly StillHeating[] {

@@ -160,3 +160,19 @@ test('a plan is told before the run with dispatch alone and the bound, and after
   const [off = ''] = (await run('runs', 'submit', 'plates', '--mode', 'DEVICE_SIM', '--plan', 'off', '--follow')).stdout.split('\n')
   t.notMatch((await run('runs', 'show', off)).stdout, 'plan:')
 })
+
+test('operations that were not done after a stopped run are listed by runs show, and by runs follow before its last line', async (t) => {
+  const { home, run } = await demo(t)
+  const after = [{ do: 'set_temperature', on: 'shaker-1', with: { temperature: null } }]
+  const framed = workflowOf('framed', { plate: { ...standing('pad_1'), steps: [{ wait_for: 'go' }] } }, { topology: 'demo', after })
+  writeFileSync(`${home}/framed.json`, JSON.stringify(framed))
+  await run('workflows', 'put', `${home}/framed.json`)
+  const id = (await run('runs', 'submit', 'framed')).stdout.trim()
+  await run('devices', 'stop', 'shaker-1')
+  await run('runs', 'stop', id)
+  await run('runs', 'stop', id, '--confirm')
+  const followed = await run('runs', 'follow', id)
+  t.match(followed.stdout, /\nnot done: set_temperature of shaker-1 \(after\): shaker-1 .*stop.*\n\S+ {2}framed: the run is ABORTED/)
+  t.match((await run('runs', 'show', id)).stdout, /\nnot done:\n {2}set_temperature of shaker-1 \(after\): shaker-1 /)
+  t.match((await run('runs', 'show', id)).stdout, /after +ABORTED|after +COMPLETED/)
+})

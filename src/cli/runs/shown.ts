@@ -16,6 +16,7 @@ import { date, print, table } from '../table.ts'
 import { note, noteNone } from '../terminal.ts'
 import { documentText } from '../versions.ts'
 import { shownPathOf } from './ids.ts'
+import { notDoneText } from './not_done.ts'
 import { runsWhy } from './why.ts'
 
 type Page = { executions: ExecutionSummary[]; next: string | null }
@@ -195,6 +196,7 @@ function described(snapshot: ExecutionSnapshot, { plan, foretold }: { plan: stri
     threadTable(snapshot),
     ...(snapshot.groups.length > 0 ? [table(['GROUP', 'OUTCOME', 'THREADS'], snapshot.groups.map(groupRow))] : []),
     ...(snapshot.still_heating ? [['at its end:', ...stillHeating(snapshot.still_heating)].join('\n  ')] : []),
+    ...(snapshot.not_done ? [['not done:', ...snapshot.not_done.map(notDoneText)].join('\n  ')] : []),
     ...(stands ? [`what to do: benchd runs why ${short(execution_id)}`] : []),
   ].join('\n\n')
 }

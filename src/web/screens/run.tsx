@@ -90,6 +90,11 @@ function Shown({ run, isKnown }: { run: ExecutionSummary; isKnown: boolean }) {
       <Head run={run} lanes={lanes} took_s={took_s} />
       {run.reason && <p class="fault long">{sentence(run.reason)}</p>}
       {run.still_heating && <p class="fault long">At its end:{stillHeating(run)}</p>}
+      {run.not_done?.map(({ part, operation, on, reason }) => (
+        <p key={`${part} ${operation} ${on}`} class="fault long">
+          Not done {part} the run: {operation} of {on}. {sentence(reason)}
+        </p>
+      ))}
       <PlanFigures forecast={forecast.value} />
       <Chart {...{ run, lanes, took_s, record: record.value }} onOpen={(thread, id) => (opened.value = { thread, id })} />
       {isOpen && <Threads {...{ execution_id, rows: all, began_at: started_at }} />}

@@ -89,7 +89,7 @@ function byThread(rows: readonly TimelineRow[]): Map<string, TimelineRow[]> {
 type LaneProps = { thread: Thread; isLive: boolean; blockers: Blockers; steps: ComponentChildren }
 
 function Lane({ thread, isLive, blockers, steps }: LaneProps) {
-  const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason, group_id, barcode } = thread
+  const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason, group_id, barcode, part } = thread
   const sample = [barcode, group_id && `group ${group_id}`].filter(Boolean).join(', ')
   const path = { thread_id }
   // A run on simulators has its own devices, which the live state does not contain.
@@ -97,7 +97,13 @@ function Lane({ thread, isLive, blockers, steps }: LaneProps) {
   // Needs you shows the error.
   const isHeld = pause_reason === 'error'
   const planned = blockers.flatMap(({ message }) => waitsOfPlan(message))
-  const where = held_by ? `held by ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
+  const where = part
+    ? `once, ${part} all labware`
+    : held_by
+      ? `held by ${held_by}`
+      : position
+        ? `stands at ${position}`
+        : 'not on the bench yet'
   return (
     <li>
       <p class="what">

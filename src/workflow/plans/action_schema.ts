@@ -53,6 +53,16 @@ const Do = v.strictObject({
 })
 export type Save = Readonly<Record<string, string>>
 
+/** An operation that a run does once, before its threads begin or after they have ended. */
+export const RunOperation = v.strictObject({
+  do: Do.entries.do,
+  ...AnyAction,
+  on: OnDevice.on,
+  with: Do.entries.with,
+  seconds: OnDevice.seconds,
+})
+export type RunOperation = v.InferOutput<typeof RunOperation>
+
 export const Emission = v.strictObject({
   emit: described(Name, 'A custom event: threads of the same group that wait for this name go on'),
   value: described(v.optional(v.nullable(v.string()), null), 'The value by which a branch chooses'),

@@ -100,6 +100,14 @@ type OnDevice<Labware extends string> = AnyAction & {
   lid?: 'on' | 'off'
 }
 
+/** An operation that a run does once, in `before` or `after`. */
+export type RunOperationInput<Variables extends VariablesInput = VariablesInput> = AnyAction & {
+  do: Exclude<OperationName, 'stop'> | ReadingName | (string & {})
+  on: string
+  with?: Readonly<Record<string, Given<keyof Variables & string>>>
+  seconds?: number
+}
+
 export type ActionInput<Labware extends string = string, Variables extends VariablesInput = VariablesInput> =
   | (OnDevice<Labware> & {
       do: Exclude<OperationName, 'stop'> | ReadingName | (string & {})
@@ -171,5 +179,7 @@ export type WorkflowInput<
   methods?: Readonly<Record<Method, MethodInput<NoInfer<Labware>, NoInfer<Variables>>>>
   threads: Readonly<Record<Thread, ThreadInput<NoInfer<Labware>, NoInfer<Method>>>>
   start: readonly NoInfer<Thread>[]
+  before?: readonly RunOperationInput<NoInfer<Variables>>[]
+  after?: readonly RunOperationInput<NoInfer<Variables>>[]
   on?: Readonly<Record<string, readonly Handler[]>>
 }

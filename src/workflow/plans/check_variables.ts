@@ -48,14 +48,17 @@ export function doActions(workflow: Workflow): DoPlan[] {
   return [...actionsOf(workflow)].filter((action): action is DoPlan => action.kind === 'do')
 }
 
-/** Returns the actions of threads that serve all groups, which use the variables of the submission. */
-export function actionsForAllGroups({ document, threads, methods }: Workflow): ReadonlySet<ActionPlan> {
+/** Returns the actions of the run itself and of threads that serve all groups, which use the variables of the submission. */
+export function actionsForAllGroups({ document, threads, methods, operations }: Workflow): ReadonlySet<ActionPlan> {
   const shared = [...threads.values()].filter(
     ({ name, labware }) => !document.start.includes(name) && document.labware[labware]?.group_sharing === 'SHARED_ACROSS_GROUPS',
   )
   const names = new Set(shared.map(({ name }) => name))
   const owned = [...methods.values()].filter(({ owners }) => owners.some((owner) => names.has(owner))).flatMap(({ actions }) => actions)
-  return new Set([...owned, ...actionsOf({ methods: new Map(), threads: new Map(shared.map((thread) => [thread.name, thread])) })])
+  return new Set([
+    ...owned,
+    ...actionsOf({ methods: new Map(), threads: new Map(shared.map((thread) => [thread.name, thread])), operations }),
+  ])
 }
 
 function mustFit({ document: { variables } }: Workflow, given: Given, at: string): void {

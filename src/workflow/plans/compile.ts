@@ -53,7 +53,7 @@ export function compileDocument(
   for (const check of [checkDeclarations, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
   // A run with code is restored from its file, so a file that an earlier version accepted must stay valid: the thread is held instead.
   if (!holdsCode(draft)) checkBranches(draft)
-  const { methods, threads } = draft
+  const { methods, threads, operations } = draft
   fillFeeds(threads)
   const carriers = new Map([...threads.values()].map(({ name, labware }) => [labware, name]))
   return {
@@ -66,6 +66,7 @@ export function compileDocument(
     form,
     methods,
     threads,
+    operations,
     carrier: (labware) => carriers.get(labware),
   }
 }

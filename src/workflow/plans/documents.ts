@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
 import { byName, Id, Name } from '../../kit/name.ts'
 import { Objective } from '../state/objective.ts'
-import { type Action, AnyKindOfAction, Emission, JsonAction, Wait, type WaitForEvent, whicheverHas } from './action_schema.ts'
+import { type Action, AnyKindOfAction, Emission, JsonAction, RunOperation, Wait, type WaitForEvent, whicheverHas } from './action_schema.ts'
 import { Condition } from './conditions.ts'
 import { Labware } from './labware_schema.ts'
 import { Count, Seconds } from './schema_parts.ts'
@@ -163,6 +163,11 @@ const shared = {
     'Labware of one thread leaves in the order in which it came, unless another order makes the run shorter by more than this share; without it always',
   ),
   start: described(v.pipe(v.array(Id), v.minLength(1)), 'The threads that a run begins with; others come when they are needed'),
+  before: described(v.optional(v.array(RunOperation)), 'Operations without labware that a run does once, before its first thread begins'),
+  after: described(
+    v.optional(v.array(RunOperation)),
+    'Operations without labware that a run does once, when all its threads have ended, also if it failed or was stopped: then only on devices that are neither stopped nor faulted',
+  ),
 }
 
 /** The code that emits the events of a method, which gets a `MethodDoing`; see `author.ts`. */

@@ -1,12 +1,26 @@
 // Makes the plans of a document: threads, steps, methods and actions with their paths, and with all names resolved.
 
-import type { Action } from './action_schema.ts'
+import type { Action, RunOperation } from './action_schema.ts'
 import { actionsIn, listsInStep, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
 import { member, mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
-import { type ActionPlan, type EventWait, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
+import {
+  type ActionPlan,
+  type EventWait,
+  kindOf,
+  type MethodPlan,
+  own,
+  type RunPart,
+  type StepList,
+  type StepPlan,
+  type ThreadPlan,
+} from './plan.ts'
 import type { Topology } from './topology.ts'
 
-type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
+type Outline = {
+  methods: ReadonlyMap<string, MethodPlan>
+  threads: ReadonlyMap<string, ThreadPlan>
+  operations: ReadonlyMap<string, ThreadPlan>
+}
 
 /** The input of the checks. `where` begins their sentences. */
 export type Draft = Outline & { document: WorkflowDocument; topology: Topology; where: string }
@@ -19,7 +33,40 @@ export function outline(document: WorkflowDocument, topology: Topology): Outline
     const steps = new StepPlanner({ name, template, methods, topology, where })
     return [name, steps.thread()] as const
   })
-  return { methods, threads: new Map(threads) }
+  return { methods, threads: new Map(threads), operations: planOperations(document, topology, where) }
+}
+
+/** Makes the plans of the operations that a run does once. Throws `invalid` for a thread that has the name of such a part. */
+function planOperations(document: WorkflowDocument, topology: Topology, where: string): Map<string, ThreadPlan> {
+  const plans = new Map<string, ThreadPlan>()
+  for (const part of ['before', 'after'] as const) {
+    const operations = document[part]
+    if (!operations?.length) continue
+    if (Object.hasOwn(document.threads, part))
+      throw wrong(`${where}: threads.${part}`, `the operations in "${part}" have this name in a run; give the thread another`)
+    plans.set(part, planPart(part, operations, { topology, where }))
+  }
+  return plans
+}
+
+function planPart(part: RunPart, operations: readonly RunOperation[], { topology, where }: Pick<Around, 'topology' | 'where'>): ThreadPlan {
+  const naming = new Naming(operations, `${where}: ${part}`)
+  const steps = operations.map((operation, i): StepPlan => {
+    const path = `${part}[${i}]`
+    const action = planAction({ ...operation, labware: [], sites: {}, tips: {} }, { path, carried: own, naming, topology, where })
+    return { name: action.name, path, feeds: new Set(), kind: 'action', action }
+  })
+  const nowhere = { labware: '', start: { at: '', mode: 'DISPENSE' }, end: { at: [], mode: 'MANUAL_REMOVE' } } as const
+  return {
+    name: part,
+    part,
+    template: { ...nowhere, end: { ...nowhere.end, at: [] }, steps: [], contributes_to: [], immovable: true },
+    labware: '',
+    start: { position: '', mode: 'DISPENSE' },
+    end: { positions: [], mode: 'MANUAL_REMOVE' },
+    steps,
+    lists: new Map([[part, steps]]),
+  }
 }
 
 function planMethods(document: WorkflowDocument, topology: Topology, where: string): Map<string, MethodPlan> {

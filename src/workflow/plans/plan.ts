@@ -18,12 +18,19 @@ export type Workflow = {
   form: 'json' | 'typescript'
   methods: ReadonlyMap<string, MethodPlan>
   threads: ReadonlyMap<string, ThreadPlan>
+  /** The operations that a run does once: the steps of `before` and of `after`, as plans of threads without labware. */
+  operations: ReadonlyMap<string, ThreadPlan>
   /** Returns the thread of a labware, both by the names of their templates. */
   carrier(labware: string): string | undefined
 }
 
+/** When a run does its own operations: before its threads begin, or after they have ended. */
+export type RunPart = 'before' | 'after'
+
 export type ThreadPlan = {
   name: string
+  /** The part of the run's own operations; absent for a thread with labware. */
+  part?: RunPart
   template: ThreadTemplate
   /** The template of its labware. */
   labware: string
@@ -132,11 +139,13 @@ export function* allSteps(steps: readonly StepPlan[]): Generator<StepPlan> {
   }
 }
 
-/** Yields all actions, in methods or directly in threads. */
-export function* actionsOf({ methods, threads }: Pick<Workflow, 'methods' | 'threads'>): Generator<ActionPlan> {
+/** Yields all actions: in methods, directly in threads, and of the run itself. */
+export function* actionsOf({ methods, threads, operations }: WithActions): Generator<ActionPlan> {
   for (const { actions } of methods.values()) yield* actions
-  for (const { steps } of threads.values()) for (const step of allSteps(steps)) if (step.kind === 'action') yield step.action
+  for (const { steps } of [...threads.values(), ...(operations?.values() ?? [])])
+    for (const step of allSteps(steps)) if (step.kind === 'action') yield step.action
 }
+type WithActions = Pick<Workflow, 'methods' | 'threads'> & Partial<Pick<Workflow, 'operations'>>
 
 /** Yields the custom events that actions and methods emit, each with its path. The events of code are unknown. */
 export function* emissionsOf(workflow: Pick<Workflow, 'methods' | 'threads'>): Generator<{ emission: Emission; path: string }> {

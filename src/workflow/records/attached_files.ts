@@ -123,7 +123,9 @@ export class AttachedFiles {
   async #labwareFor(execution_id: string, wanted: string): Promise<LabwareMembers> {
     const found = new Map<string, LabwareMembers>()
     const names = new Set<string>()
+    // The operations of the run itself have no labware.
     const see = (one: LabwareMembers) => {
+      if (one.labware_id === undefined || one.labware === undefined) return
       names.add(one.labware)
       if ([one.labware_id, one.barcode, one.labware].includes(wanted)) found.set(one.labware_id, one)
     }

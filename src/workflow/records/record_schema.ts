@@ -26,6 +26,7 @@ export const rowKinds = [
   'forecast',
   'note',
   'file',
+  'not_done',
   'ended',
   'gap',
 ] as const
@@ -45,7 +46,9 @@ export const RecordRow = v.pipe(
       '`window_missed`: labware whose next action began too late, or never. `condition`: the way that a thread took at an `if`, a `branch` or a round of a `repeat` (`of`), in words (`text`), with the `values` and the `side`. ' +
       '`wait`: a `delay` or an `until_temperature` (`of`), with its `began`, `ended` and `outcome` (reached, timeout, skipped, failed, ended). ' +
       '`plan`: a plan that the bench follows from then on, with the `reason` for which it was made (came: labware came; off_time: labware was early or late; held: labware was held or went on; ' +
-      'deadlock: labware waited for each other; priority: a run got another priority), its `makespan_s` and the bound on it, `bound_s`, both from then on, and the `states` that the search looked at. `forecast`: when the run was expected to end (`eta`, Unix time; null with a `reason`), with `left_s` and `progress`, at its start and after each change of more than a twentieth; the first has the `basis`. `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. `ended`: the end of the run, with its threads by status. ' +
+      'deadlock: labware waited for each other; priority: a run got another priority), its `makespan_s` and the bound on it, `bound_s`, both from then on, and the `states` that the search looked at. `forecast`: when the run was expected to end (`eta`, Unix time; null with a `reason`), with `left_s` and `progress`, at its start and after each change of more than a twentieth; the first has the `basis`. `note`: a text that somebody added. `file`: a file that a person, a program or a device attached. ' +
+      '`not_done`: an operation of `before` or `after` (`part`) that was not done, with the `reason`. `ended`: the end of the run, with its threads by status. ' +
+      'Rows about the operations of the run itself have `part` in place of the labware. ' +
       'A row with `by` has `operator` too where the request named a person: nobody has checked that name. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),
@@ -101,6 +104,7 @@ export const RecordedValue = v.strictObject({
   labware: v.string(),
   barcode: MaybeText,
   group_id: MaybeText,
+  part: v.optional(described(v.string(), '`before` or `after`: of an operation of the run itself, whose labware is empty')),
   thread_name: v.string(),
   method_name: MaybeText,
   action_name: v.string(),

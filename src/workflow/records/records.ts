@@ -36,6 +36,7 @@ export const ThreadRecord = v.strictObject({
   last_error: MaybeText,
   labware_id: v.optional(v.pipe(v.string(), v.description('Its labware; absent in records of earlier versions'))),
   barcode: v.optional(v.pipe(MaybeText, v.description('The barcode of its labware, as far as it was read'))),
+  part: v.optional(v.pipe(v.picklist(['before', 'after']), v.description('Of the operations of the run itself; absent for labware'))),
 })
 export type ThreadRecord = v.InferOutput<typeof ThreadRecord>
 
@@ -74,6 +75,7 @@ export const ExecutionRow = v.strictObject({
   started_at: UnixSeconds,
   ended_at: MaybeUnixSeconds,
   still_heating: ExecutionLifecycleContext.entries.still_heating,
+  not_done: ExecutionLifecycleContext.entries.not_done,
 })
 export type ExecutionRow = v.InferOutput<typeof ExecutionRow>
 
@@ -104,7 +106,7 @@ export type Row = v.InferOutput<typeof Row>
 
 /** `ended_at` may be the time of an event, which a wrong clock may have set before the beginning. */
 type Ending = { status: EndStatus; reason: string | null; ended_at: number }
-type ExecutionEnding = Ending & Pick<ExecutionRow, 'still_heating'>
+type ExecutionEnding = Ending & Pick<ExecutionRow, 'still_heating' | 'not_done'>
 
 /** The receiver of records. The runtime calls it synchronously, so slow work has to be deferred. */
 export interface RecordStore {

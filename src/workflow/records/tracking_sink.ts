@@ -79,7 +79,7 @@ export class ExecutionTrackingSink implements Sink {
     if (!isEnding(status)) return
     // The event may have a later time, because timestamps keep their order when the clock is set back.
     const ended_at = this.#find(execution_id)?.ended_at ?? timestamp
-    const ending = { status, reason: reasonIn(context), ended_at, ...heatingIn(context) }
+    const ending = { status, reason: reasonIn(context), ended_at, ...leftIn(context) }
     for (const store of this.#stores) store.executionEnded(execution_id, ending)
   }
 }
@@ -103,7 +103,8 @@ export function recordAnew(execution: Execution, records: Records): void {
   }
 }
 
-function labwareOf(thread: LabwareThread | undefined): Pick<ThreadRecord, 'labware_id' | 'barcode'> {
+function labwareOf(thread: LabwareThread | undefined): Pick<ThreadRecord, 'labware_id' | 'barcode' | 'part'> {
+  if (thread?.plan.part) return { part: thread.plan.part }
   return thread ? { labware_id: thread.labware.labware_id, barcode: thread.labware.barcode } : {}
 }
 
@@ -131,9 +132,9 @@ function reasonIn({ reason }: Context): string | null {
   return typeof reason === 'string' ? reason : null
 }
 
-function heatingIn(context: Context): Pick<ExecutionRow, 'still_heating'> {
-  const { still_heating } = context as Pick<ExecutionRow, 'still_heating'>
-  return still_heating ? { still_heating } : {}
+function leftIn(context: Context): Pick<ExecutionRow, 'still_heating' | 'not_done'> {
+  const { still_heating, not_done } = context as Pick<ExecutionRow, 'still_heating' | 'not_done'>
+  return { ...(still_heating && { still_heating }), ...(not_done && { not_done }) }
 }
 
 /** Updates records that are behind the log: they are written at intervals, and those of a backup are older. */
@@ -147,6 +148,6 @@ export function catchUp(records: Records, event: RuntimeEvent): void {
   } else if (isEnding(status)) {
     const ending = { status, reason: reasonIn(context), ended_at: timestamp }
     if (entity_type === 'SUBMISSION') records.submissionEnded(execution_id, entity_id, ending)
-    if (entity_type === 'EXECUTION') records.executionEnded(execution_id, { ...ending, ...heatingIn(context) })
+    if (entity_type === 'EXECUTION') records.executionEnded(execution_id, { ...ending, ...leftIn(context) })
   }
 }

@@ -4,6 +4,7 @@ import { LabError } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Fixed } from '../state/entry.ts'
+import { isLabware } from '../state/labware.ts'
 import type { MoveState } from '../state/move.ts'
 import type { ActionState, Checkpoint, MethodState, ThreadState } from '../state/run.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from '../state/statuses.ts'
@@ -66,7 +67,8 @@ function isHeld({ labware, state }: LabwareThread): boolean {
 }
 
 function addThread(execution: Execution, saved: ThreadState): void {
-  const plan = execution.workflow.threads.get(saved.template)
+  const { threads, operations } = execution.workflow
+  const plan = (isLabware(saved.labware) ? threads : operations).get(saved.template)
   if (!plan) throw new LabError('conflict', `there is no thread ${saved.template} any more`)
   const thread = new LabwareThread(execution, plan, saved, { isTakenUp: true })
   execution.know(thread)

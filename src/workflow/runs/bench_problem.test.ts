@@ -30,20 +30,20 @@ function posed(execution: Execution): Problem | undefined {
   return benchProblem(execution.live(), bench, wishesOf(execution.live()))
 }
 
-type Moment = { topology?: object; groups?: number; meddle?(execution: Execution): void }
+type Moment = { topology?: object; groups?: number; more?: object; meddle?(execution: Execution): void }
 
 /** Runs the threads, and returns the problem after so many seconds; with `begin`, the first one of which a plan is made. */
 async function problemAt(
   moment: number | 'begin',
   threads: Record<string, object>,
-  { topology = bench, groups = 0, meddle }: Moment = {},
+  { topology = bench, groups = 0, more = {}, meddle }: Moment = {},
 ): Promise<Problem> {
   let problem: Problem | undefined
   const search = async (first: Problem) => {
     problem ??= first
     return null
   }
-  const { runtime } = testRuntime([topology, workflowOf('work', threads)], moment === 'begin' ? { search } : {})
+  const { runtime } = testRuntime([topology, workflowOf('work', threads, more)], moment === 'begin' ? { search } : {})
   const list = Array.from({ length: groups }, (_, i) => ({ group_id: `g${i}`, members: {} }))
   const execution = await begin(runtime, { workflow: 'work', groups: list })
   meddle?.(execution)
@@ -72,6 +72,22 @@ function told({ places }: Problem, { at, ready_s, since_s, stays, stops, buffers
     }),
   }
 }
+
+test('labware that waits for the operations before the run is ready when they are done', async (t) => {
+  const more = { before: [40, 30].map((seconds) => ({ do: 'work', on: 'd3', seconds })) }
+  for (const [moment, ready_s] of [
+    ['begin', 70],
+    [10, 70],
+    [50, 30],
+  ] as const) {
+    const { jobs } = await problemAt(moment, { a, b }, { more })
+    t.match(
+      jobs.map((job) => job.ready_s),
+      [ready_s, ready_s],
+      `at ${moment}`,
+    )
+  }
+})
 
 test('labware at its start, with its stops, its end and the places where it may wait', async (t) => {
   const threads = { a: { ...standing('in1'), steps: [{ delay: 30 }, at('any', 10), at('d3', 20)] }, b }

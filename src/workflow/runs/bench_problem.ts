@@ -25,7 +25,9 @@ export type PlannedBench = {
  * Returns the problem; undefined if it cannot be foretold, because the journey of a thread depends on other threads. Labware that stands until a person acts
  * is in the way of others for as long as the plan goes.
  */
-export function benchProblem(threads: Iterable<LabwareThread>, bench: PlannedBench, wishes: PlanWishes): Problem | undefined {
+export function benchProblem(all: Iterable<LabwareThread>, bench: PlannedBench, wishes: PlanWishes): Problem | undefined {
+  // The operations of a run itself move no labware.
+  const threads = [...all].filter(({ plan }) => !plan.part)
   const places = new Places(bench)
   const jobs: Job[] = []
   const kinds = new Map<string, number>()
@@ -106,7 +108,9 @@ function sparing(within_s: number, hop_s: number): number {
 export type Present = { place: string; ready_s: number; isOff: boolean }
 
 /** Whether nothing can be foretold about a thread: it waits for a person, or for a custom event. */
-export function isHeld({ thread_id, status, state }: LabwareThread, { scheduler }: PlannedBench): boolean {
+export function isHeld({ thread_id, status, state, execution }: LabwareThread, { scheduler }: PlannedBench): boolean {
+  const { before } = execution.operations
+  if (before && !before.isOver && scheduler.present.isHeld(before.thread_id)) return true
   const isOpenEnded = status.current === 'AWAITING_MANUAL_PLACE' || (status.current === 'AWAITING_EVENT' && state.delay === null)
   return isOpenEnded || scheduler.present.isHeld(thread_id)
 }

@@ -2,6 +2,7 @@
 
 import type { RecordRow } from '../../events/run_record_file.ts'
 import type { Author } from '../../kit/author.ts'
+import { isLabware } from '../state/labware.ts'
 import type { OperatorVerdict } from '../threads/action/late_calls.ts'
 import { type Mover, moverOf } from '../threads/lid_carrier.ts'
 import { labwareIn } from '../threads/record_rows.ts'
@@ -68,5 +69,5 @@ function whatOf(thread: LabwareThread, on: string | undefined): string {
   if (control.pausedAt === 'IDENTITY') return `the scan of ${labware.name}`
   if (move) return `the move of ${labware.name} from ${move.hop.from} to ${move.hop.to} with ${move.hop.transporter}`
   if (!action) return `the step of ${name}`
-  return `${action.plan.name} of ${labware.name}${action.device === null || on !== undefined ? '' : ` at ${action.device}`}`
+  return `${action.plan.name} of ${isLabware(labware) ? labware.name : name}${action.device === null || on !== undefined ? '' : ` at ${action.device}`}`
 }

@@ -38,7 +38,9 @@ function placesOf(execution: Run): string[] {
     ...end.positions,
     ...[...allSteps(steps)].flatMap((step) => (step.kind === 'park' ? step.positions : [])),
   ])
-  const now = execution.live().flatMap(({ state: { starts_at, seat: position } }) => [starts_at, position ?? starts_at])
+  const now = execution
+    .live()
+    .flatMap(({ plan, state: { starts_at, seat: position } }) => (plan.part ? [] : [starts_at, position ?? starts_at]))
   return [...planned, ...now]
 }
 

@@ -25,6 +25,7 @@ import { Inserts } from './inserts.ts'
 import { LabwarePositions } from './labware_positions.ts'
 import type { Operator } from './operator.ts'
 import { PlannedRun } from './planned_run.ts'
+import { RunOperations } from './run_operations.ts'
 import { type EventOutlets, RunPublisher } from './run_publisher.ts'
 import { endedRow, workflowStatus } from './run_rows.ts'
 import { Stall } from './stall.ts'
@@ -67,6 +68,7 @@ export class Execution implements RunPorts {
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
   readonly values: SavedValues
+  readonly operations: RunOperations
   readonly events: RunPublisher
   readonly operator: Operator
   readonly backlogs: Backlogs
@@ -94,7 +96,7 @@ export class Execution implements RunPorts {
       execution_id: environment.newId(),
       ...{ workflow: workflow.name, hash: workflow.hash, topology: workflow.topology.name },
       ...{ run_mode: environment.mode, is_joinable: isJoinable },
-      ...{ started_at: around.now(), status: 'accepting' as const, names: [], events_of_groups: true },
+      ...{ started_at: around.now(), status: 'accepting' as const, names: [], events_of_groups: true, not_done: [] },
       ...{ workflow_version: null, topology_version: null, ...versions },
     }
     this.execution_id = beginning.execution_id
@@ -108,7 +110,7 @@ export class Execution implements RunPorts {
     const { on: _, ...written } = workflow.document
     new Entry(this.state, 'document', workflow.hasCode ? null : written)
     this.labwarePositions = new LabwarePositions(environment.scheduler)
-    // No event: `#end` publishes the final phases.
+    // No event: `#endIfAllHave` publishes the final phases.
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
     this.used = new UsedDevices(this)
@@ -117,6 +119,7 @@ export class Execution implements RunPorts {
     this.events = new RunPublisher(this, around)
     this.operator = around.operator
     this.threadFactory = new ThreadFactory(this, this.#entry)
+    this.operations = new RunOperations(this, this.#entry)
     this.stall = new Stall(this)
     this.backlogs = new Backlogs(this)
     this.inserts = new Inserts(this)
@@ -182,6 +185,7 @@ export class Execution implements RunPorts {
     this.#status ??= workflowStatus(this)
     const { submission_id, request } = submission
     const group_ids = request.groups.length > 0 ? request.groups.map(({ group_id }) => group_id) : [null]
+    this.operations.begin()
     const { threads, document } = this.workflow
     for (const group_id of group_ids) {
       for (const name of document.start) this.spawn(threads.get(name)!, { submission_id, group_id })
@@ -205,6 +209,7 @@ export class Execution implements RunPorts {
   /** Adds a thread, new or restored after a restart. */
   know(thread: LabwareThread): void {
     this.threads.set(thread.thread_id, thread)
+    if (this.operations.know(thread)) return
     this.threadFactory.note(thread)
     if (!thread.isOver) this.labwarePositions.add(thread)
   }
@@ -216,6 +221,7 @@ export class Execution implements RunPorts {
   spawnNow(name: string, start?: string): LabwareThread {
     if (this.isOver || this.phase.current === 'stopping')
       throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
+    this.operations.mustNotBeLast()
     if (this.threads.size >= mostThreads)
       throw new LabError(
         'conflict',
@@ -235,7 +241,8 @@ export class Execution implements RunPorts {
     )
     this.environment.planner.join(thread)
     if (this.paused) thread.control.pause(this.paused.reason)
-    if (this.phase.current === 'stopping') thread.control.cutOff(this.reason ?? 'the execution was aborted')
+    if (this.phase.current === 'stopping' && !this.operations.isLast(thread))
+      thread.control.cutOff(this.reason ?? 'the execution was aborted')
     this.environment.steps.push(() => {
       void travel(thread).then(() => this.#threadEnded(thread))
     })
@@ -244,7 +251,9 @@ export class Execution implements RunPorts {
   /** Continues the run after a restart. A run that was stopping when the service ended, and has no open threads, ends in a later turn. */
   reopen(): void {
     this.#status = workflowStatus(this, 'IN_PROGRESS')
-    if (this.phase.current === 'stopping') this.environment.steps.push(() => this.#endIfAllHave())
+    if (this.phase.current !== 'stopping') return
+    this.operations.giveUp('the service restarted while the run was being stopped')
+    this.environment.steps.push(() => this.#endIfAllHave())
   }
 
   /** Returns the value of a variable for the threads of an origin. Throws `invalid` for an unknown variable. */
@@ -282,7 +291,10 @@ export class Execution implements RunPorts {
    */
   stop(isConfirmed: boolean): 'armed' | 'stopping' {
     if (this.isOver) throw new LabError('conflict', `execution ${this.execution_id} has ended: it is ${this.phase.current}`)
-    if (this.phase.current === 'stopping') return 'stopping'
+    if (this.phase.current === 'stopping') {
+      if (isConfirmed) this.operations.giveUp('an operator stopped it')
+      return 'stopping'
+    }
     if (!isConfirmed) {
       this.pause('manual')
       this.paused!.isAbortArmed = true
@@ -291,7 +303,7 @@ export class Execution implements RunPorts {
     if (!this.paused?.isAbortArmed) {
       throw new LabError('conflict', `the stop of execution ${this.execution_id} is not armed; stop it once without confirm first`)
     }
-    this.abort('an operator stopped it')
+    this.abort('an operator stopped it', { withAfter: true })
     return 'stopping'
   }
 
@@ -331,9 +343,11 @@ export class Execution implements RunPorts {
     this.events.silence()
   }
 
-  /** Cuts all threads off. The run is aborted when they have ended. */
-  abort(why: string): void {
-    if (this.isOver || this.phase.current === 'stopping') return
+  /** Cuts all threads off. The run is aborted when they have ended; `withAfter`: when it has done its last operations too. */
+  abort(why: string, { withAfter = false } = {}): void {
+    if (this.isOver) return
+    if (!withAfter) this.operations.giveUp(why)
+    if (this.phase.current === 'stopping') return
     this.phase.become('stopping')
     this.reason = why
     for (const thread of this.#live) thread.control.cutOff(why)
@@ -346,19 +360,19 @@ export class Execution implements RunPorts {
     this.environment.scheduler.priorities.leave(thread.thread_id)
     this.environment.planner.leave(thread)
     this.stall.reconsider()
-    this.backlogs.ended(thread)
-    this.groups.ended(thread)
+    if (thread.plan.part) this.operations.ended(thread)
+    else {
+      this.backlogs.ended(thread)
+      this.groups.ended(thread)
+    }
     this.backlogs.settle()
     this.#endIfAllHave()
     for (const { stall } of [this, ...this.beside()]) stall.suspect()
   }
 
+  /** Ends the run after its last thread and its last operations. */
   #endIfAllHave(): void {
-    if (this.#live.size === 0 && !this.isOver) this.#end()
-  }
-
-  /** Ends the run after its last thread. */
-  #end(): void {
+    if (this.#live.size > 0 || this.isOver || this.operations.finish()) return
     const failed = [...this.threads.values()].find(({ status }) => status.current === 'FAILED')
     const phase = this.phase.current === 'stopping' ? 'aborted' : failed ? 'failed' : 'completed'
     if (failed) this.reason ??= failed.last_error
@@ -382,6 +396,7 @@ export class Execution implements RunPorts {
       ...this.events.context(),
       reason: this.reason,
       ...(still_heating.length > 0 && { still_heating }),
+      ...(this.operations.notDone.length > 0 && { not_done: this.operations.notDone }),
     })
     this.record.add(endedRow(this, end))
     this.labwarePositions.stop()

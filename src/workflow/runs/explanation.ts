@@ -6,6 +6,7 @@ import { someOf } from '../../kit/listed.ts'
 import { clock, inSeconds } from '../../kit/seconds.ts'
 import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
+import { isLabware } from '../state/labware.ts'
 import { isUncertain, uncertainty } from '../state/move.ts'
 import { lidCarrierOf } from '../threads/lid_carrier.ts'
 import type { PauseSite } from '../threads/recovery.ts'
@@ -228,6 +229,8 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
     const { interrupted } = thread.state
     const state =
       interrupted?.status === 'EXECUTING_ACTION' ? `see how far ${interrupted.name} has come` : `${interrupted?.name} had not begun: see`
+    const isBegun = interrupted?.status === 'EXECUTING_ACTION'
+    if (!isLabware(labware)) return `${isBegun ? `${state}; then` : `${interrupted?.name} had not begun:`} resume the thread or recover it`
     const and = interrupted?.status === 'EXECUTING_ACTION' ? ' and' : ''
     return `${state}${and} that ${labware.name} is ${whereIs(thread)}; then resume the thread or recover it`
   },

@@ -63,7 +63,9 @@ export function inTheWayOf({ workflow, environment, submissions }: Run): Labware
     ...plans.flatMap(({ start }) => (start.mode === 'REUSE_EXISTING' ? (start.slots ?? start.position) : [])),
     ...members.flatMap((member) => ('location' in member ? member.location : [])),
   ])
-  const devices = new Set([...actionsOf(workflow)].flatMap(({ devices }) => devices))
+  // The operations of the run itself need no free device.
+  const { methods, threads } = workflow
+  const devices = new Set([...actionsOf({ methods, threads })].flatMap(({ devices }) => devices))
   const sites = [...devices].flatMap((device) => graph.positionsOf(device).map(({ name }) => name))
   const ends = plans.flatMap(({ end: { positions } }) =>
     positions.every((position) => inTheWayAt(environment, position)) ? positions : [],

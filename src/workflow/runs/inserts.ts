@@ -55,7 +55,7 @@ export class Inserts {
     const where = 'before' in request ? 'before' : 'after'
     const anchor = 'before' in request ? request.before : request.after
     const item = checked(JsonStep, request.item, 'item')
-    const found = this.#execution.live().flatMap((thread) => anchorsIn(thread, { anchor, where }))
+    const found = this.#execution.live().flatMap((thread) => (thread.plan.part ? [] : anchorsIn(thread, { anchor, where })))
     const lanes = [...new Set(found.length > 0 ? found.map(laneOf) : this.#lanesInWorkflow(anchor))]
     const insert = this.#add({ number: this.#all.length, anchor, where, item, is_done: false, lanes }, item)
     for (const named of found) this.#await(named, insert)

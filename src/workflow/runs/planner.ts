@@ -81,13 +81,16 @@ export class Planner {
     return this.#reason !== undefined || this.#isSearching
   }
 
+  /** Adds a thread. The operations of a run itself move no labware, and have no place in a plan. */
   join(thread: LabwareThread): void {
+    if (thread.plan.part) return
     if (this.#threads.size === 0) this.first = undefined
     this.#threads.add(thread)
     this.request('came')
   }
 
   leave(thread: LabwareThread): void {
+    if (thread.plan.part) return
     this.#threads.delete(thread)
     const { scheduler } = this.#options
     scheduler.advice.forget(thread.thread_id)

@@ -7,13 +7,14 @@ import type { RunEvents } from '../threads/carrier.ts'
 type EndedRun = {
   readonly ended_at: number | null
   readonly reason: string | null
-  readonly threads: ReadonlyMap<string, { readonly status: { readonly current: string } }>
+  readonly threads: ReadonlyMap<string, { readonly status: { readonly current: string }; readonly plan: { readonly part?: string } }>
 }
 
 /** Returns the row of the end of a run, with the number of its threads in each status. */
 export function endedRow({ ended_at, threads, reason }: EndedRun, status: string): RecordRow {
   const counts: Record<string, number> = {}
-  for (const { status } of threads.values()) counts[status.current] = (counts[status.current] ?? 0) + 1
+  // The operations of the run itself are no labware.
+  for (const { status, plan } of threads.values()) if (!plan.part) counts[status.current] = (counts[status.current] ?? 0) + 1
   return { kind: 'ended', at: ended_at, status, reason, threads: counts }
 }
 

@@ -15,6 +15,7 @@ interface Run extends Publisher {
   find(thread_id: string): { readonly isOver: boolean; readonly execution: Publisher } | undefined
   /** Lists the other open runs on the same bench. */
   beside(): readonly Run[]
+  readonly operations: { leaveStuck(why: string): boolean }
   pause(reason: 'system'): void
 }
 
@@ -86,7 +87,7 @@ export class Stall {
     const isElsewhere = holders.some(({ isOver, execution }) => !isOver && execution.execution_id !== this.#execution.execution_id)
     if ((isElsewhere || isPlanned) && !this.#execution.beside().every(isBlockedWhole)) return
     const picture = live.map(({ control: { waiting }, name }) => `${name} waits for ${waiting!.what}`).join('; ')
-    if (picture === this.picture) return
+    if (picture === this.picture || this.#execution.operations.leaveStuck(picture)) return
     this.picture = picture
     const { environment } = this.#execution
     const positions = obstacles.flatMap(({ thread_id, labware_id }) =>

@@ -41,7 +41,8 @@ export function openRunFor(
   allOpen: readonly Execution[],
 ): Execution | undefined {
   if (batch_mode !== 'JOIN_EXISTING' || groups.length === 0) return undefined
-  const its = allOpen.filter((execution) => execution.workflow.name === workflow.name)
+  // A run whose threads have ended does its last operations: the groups get a run of their own.
+  const its = allOpen.filter((execution) => execution.workflow.name === workflow.name && !execution.operations.isFinishing)
   const open = its.find(({ phase }) => phase.current === 'accepting') ?? its[0]
   if (!open) return undefined
   const { environment, phase, backlogs, submissions, threads } = open

@@ -5,7 +5,7 @@ import { LabError } from '../../errors.ts'
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import { lidOf, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import type { Entry } from '../state/entry.ts'
-import type { Labware } from '../state/labware.ts'
+import { type Labware, noLabware } from '../state/labware.ts'
 import { ThreadState } from '../state/run.ts'
 import type { Acquisition } from '../state/submission_request.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
@@ -98,6 +98,23 @@ export class ThreadFactory {
     const thread = new LabwareThread(this.#execution, plan, v.parse(ThreadState, beginning))
     if (standing) this.#takeUp(thread)
     return thread
+  }
+
+  /** Creates the thread of the operations that the run does once, which has no labware. */
+  ofRun(plan: ThreadPlan, origin: ThreadOrigin): LabwareThread {
+    const { environment } = this.#execution
+    const beginning: NewThreadState = {
+      ...origin,
+      name: this.#numbered(plan.name),
+      thread_id: environment.newId(),
+      template: plan.name,
+      starts_at: '',
+      status: 'CREATED',
+      since: this.#execution.now(),
+      labware: { ...noLabware, template: plan.name },
+      frames: [{ path: plan.name, next: 0, is_loop: false }],
+    }
+    return new LabwareThread(this.#execution, plan, v.parse(ThreadState, beginning))
   }
 
   /** Returns where a thread begins: as its submission or its plan says, or at the slot of a storage with such labware, else at a free one. */

@@ -37,6 +37,16 @@ export const Labware = v.object({
 })
 export type Labware = v.InferOutput<typeof Labware>
 
+/** The labware of the threads that do the operations of a run itself: there is none. Its template is the part of the operations. */
+export const noLabware: Labware = {
+  ...{ labware_id: '', name: '', template: '', type: '', kind: 'plate', barcode: null, tips_left: null, tips: null },
+  ...{ state: 'AVAILABLE', held_by: null },
+}
+
+export function isLabware({ labware_id }: Pick<Labware, 'labware_id'>): boolean {
+  return labware_id !== ''
+}
+
 /** The labware on a deck, by id. */
 export class LabwareOnDeck extends Map<string, Labware> {
   /** Called with the id of labware that was added, changed or removed. */

@@ -1,6 +1,7 @@
 // The state of a run that survives a restart: where everything stands, and the progress of each thread. Each value is also the live one (see `RunState`).
 
 import * as v from 'valibot'
+import { OperationNotDone } from '../../events/contexts.ts'
 import { FrameState, Inserted } from './frame.ts'
 import { Labware, placeOf } from './labware.ts'
 import { runModes } from './modes.ts'
@@ -229,6 +230,8 @@ export const ExecutionState = v.object({
   status: statusIn(phaseTransitions),
   /** Whether a custom event of a thread reaches its group alone. Runs that an earlier version began keep its rule: each event reaches all. */
   events_of_groups: v.optional(v.boolean(), false),
+  /** The operations of the run itself that were not done. */
+  not_done: v.optional(v.array(OperationNotDone), () => []),
   /** How many threads have had each name. */
   names: v.array(v.object({ name: v.string(), count: v.number() })),
 })

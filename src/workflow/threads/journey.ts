@@ -5,6 +5,7 @@ import { inSeconds } from '../../kit/seconds.ts'
 import { type EventWait, itemKey, type StepList, type StepPlan, takes } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
 import { once } from '../scheduler/signal.ts'
+import { isLabware } from '../state/labware.ts'
 import { join } from './action/joined_action.ts'
 import { act } from './action/owned_action.ts'
 import { closeWindow } from './action/windows.ts'
@@ -21,6 +22,7 @@ import { appear, goTo, idle, request, storageOf } from './move/route.ts'
 import { stopsOnItsWay } from './next_stops.ts'
 import { Fatal, Interrupt } from './recovery.ts'
 import { timer } from './run_environment.ts'
+import { operate, untilBeforeHasEnded } from './run_operations.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** Resolves when the thread is terminal; never rejects. */
@@ -59,8 +61,9 @@ function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' 
 function die(thread: LabwareThread, error: unknown): void {
   const { execution, labware, environment } = thread
   thread.set({ last_error: messageOf(error) })
-  const where = labware.held_by ?? environment.scheduler.whereIs(labware.labware_id) ?? 'nowhere'
-  execution.events.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}; ${labware.name} is at ${where}`, thread, {
+  const place = labware.held_by ?? environment.scheduler.whereIs(labware.labware_id) ?? 'nowhere'
+  const where = isLabware(labware) ? `; ${labware.name} is at ${place}` : ''
+  execution.events.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}${where}`, thread, {
     severity: 'CRITICAL',
     recovery_action: 'RESTART_EXECUTION',
     error,
@@ -70,6 +73,9 @@ function die(thread: LabwareThread, error: unknown): void {
 
 /** Brings the labware onto the deck. */
 async function begin(thread: LabwareThread): Promise<void> {
+  if (thread.plan.part) return
+  const gate = untilBeforeHasEnded(thread)
+  if (gate) await gate
   const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.start
   const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
@@ -197,7 +203,8 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       await own(thread, step)
       return undefined
     case 'action':
-      await act(thread, step.action, { method: null, key: itemKey(step) })
+      if (thread.plan.part) await operate(thread, step)
+      else await act(thread, step.action, { method: null, key: itemKey(step) })
       return undefined
     case 'join':
       if (!(await join(thread, step.methods, itemKey(step)))) leaveLoop(thread)
@@ -332,6 +339,7 @@ function noCaseFor(value: string | null, { event, cases }: Extract<StepPlan, { k
 /** Brings the labware to its end position, and takes it off the deck unless it stays there. */
 async function finish(thread: LabwareThread): Promise<void> {
   const { plan, environment, labware, execution } = thread
+  if (plan.part) return
   const { mode } = plan.template.end
   const wish = {
     what: plan.template.end.at.join(' or '),

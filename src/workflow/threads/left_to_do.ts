@@ -14,9 +14,19 @@ export type StopAhead = { devices: readonly string[]; seconds: number[]; within_
 /** The stops ahead. `first_s`: seconds that pass before the first of them, where the labware stands now. */
 export type WayAhead = { first_s: number; stops: StopAhead[] }
 
+/** Returns the seconds that the operations of `before` still take, for which the threads of the run wait. */
+function secondsBefore({ execution }: LabwareThread): number {
+  const { before } = execution.operations
+  if (!before || before.isOver) return 0
+  const [frame] = before.frames
+  const actions = (frame?.steps.slice(frame.next) ?? []).flatMap((step) => (step.kind === 'action' ? step.action : []))
+  return actions.reduce((sum, action) => sum + expectedSeconds(before, action, action.devices[0]!), 0)
+}
+
 /** Returns the way ahead of a thread after its present action; undefined if it depends on other threads, or does not end. */
 export function wayAhead(thread: LabwareThread): WayAhead | undefined {
   const walk = new Walk(thread)
+  walk.pass(secondsBefore(thread))
   goThrough(thread, walk)
   return walk.isKnown ? walk : undefined
 }

@@ -1,6 +1,7 @@
 // The rows that actions and moves leave in the record of their run, and what their last events say beside their names.
 
 import type { RecordRow } from '../../events/run_record_file.ts'
+import { isLabware } from '../state/labware.ts'
 import type { WindowState } from '../state/run.ts'
 import type { RunRecord } from '../state/run_record.ts'
 import type { Carrier } from './carrier.ts'
@@ -24,7 +25,6 @@ const mostInEvent = 4096
 export const mostOperations = 100
 const mostNames = 100
 
-/** The labware of a thread, as rows and events have it. */
 /** Adds the group and the barcode of the labware to the context of an event, as far as there are any. */
 export function withSample<Its extends object>(context: Its, { labware, origin }: Pick<Carrier, 'labware' | 'origin'>): Its & Sample {
   const its: Its & Sample = context
@@ -34,7 +34,11 @@ export function withSample<Its extends object>(context: Its, { labware, origin }
 }
 type Sample = { group_id?: string; barcode?: string }
 
-export function labwareIn({ labware, origin }: Pick<Carrier, 'labware' | 'origin'>) {
+type LabwareMembers = { labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; part?: string }
+
+/** Returns the labware of a thread, as rows and events have it; for the operations of the run itself, their part. */
+export function labwareIn({ labware, origin }: Pick<Carrier, 'labware' | 'origin'>): LabwareMembers {
+  if (!isLabware(labware)) return { part: labware.template }
   return { labware_id: labware.labware_id, labware: labware.name, barcode: labware.barcode, group_id: origin.group_id }
 }
 

@@ -5,6 +5,7 @@ import type { IncidentCategory } from '../../events/incidents.ts'
 import type { ActionPlan, StepList, StepPlan, ThreadPlan } from '../plans/plan.ts'
 import type { MadePlan } from '../schedule/made_plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
+import type { Signal } from '../scheduler/signal.ts'
 import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import { type FrameState, withInserted } from '../state/frame.ts'
 import type { Labware } from '../state/labware.ts'
@@ -43,6 +44,19 @@ export interface RunPorts extends Publisher {
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
   readonly values: SavedValues
+  /** The operations that the run does once. */
+  readonly operations: {
+    /** The thread that does the operations of `before`; undefined without any. */
+    readonly before: LabwareThread | undefined
+    /** Tells when `before` has ended, or labware was moved meanwhile. */
+    readonly changed: Signal
+    /** Whether nobody is asked about an error of this thread: it does `after` of a run that has failed, or is being stopped. */
+    isUnattended(thread: LabwareThread): boolean
+    /** Notes an operation that is not done. */
+    leaveOut(thread: LabwareThread, step: StepPlan, reason: string): void
+    /** Returns the reason why the wait of this thread was given up; undefined if it was not. */
+    stuckBecause(thread: LabwareThread): string | undefined
+  }
   readonly lateCalls: LateCalls
   /** The steps and actions that an operator inserted. `opened` is called when a thread enters a list of steps or a method. */
   readonly inserts: {
@@ -243,6 +257,7 @@ export class LabwareThread extends Entry<'thread'> {
   async holdAt(site: RetrySite, error: unknown): Promise<void> {
     if (error instanceof Interrupt || error instanceof ActionExit || error instanceof Fatal) throw error
     if (this.control.signal.aborted) throw new Interrupt('abort')
+    if (this.execution.operations.isUnattended(this)) throw new Fatal(error)
     const category = categories[site]
     if (category) this.cannotGoOn(category, error)
     await this.control.decisionAt(site, error)

@@ -21,6 +21,7 @@ const whose = [
   column('barcode', 'Its barcode'),
   column('group_id', 'Its group in the submission'),
   column('thread_name', 'Its thread in the workflow'),
+  column('part', 'before or after: of an operation of the run itself, without labware'),
 ]
 const ids = ['labware_id', 'thread_id', 'submission_id', 'action_id'].map((name) => column(name, 'Id in the record'))
 
@@ -114,13 +115,13 @@ export const tables: Readonly<Record<string, Table>> = {
   },
   'decisions.csv': {
     description: 'What people decided and noted, and what did not go as planned',
-    kinds: ['decision', 'note', 'incident', 'window_missed', 'gap', 'values_left_out', 'rows_left_out'],
+    kinds: ['decision', 'note', 'incident', 'window_missed', 'not_done', 'gap', 'values_left_out', 'rows_left_out'],
     columns: [
       ...at,
-      column('kind', 'decision, note, incident, window_missed, or what the record lacks'),
+      column('kind', 'decision, note, incident, window_missed, not_done, or what the record lacks'),
       column('by', 'Who: name of the key or the user'),
       column('decision', 'The decision as a verb'),
-      column('text', 'The decision, the note, the incident, or what the record lacks in words'),
+      column('text', 'The decision, the note, the incident, the operation that was not done, or what the record lacks in words'),
       column('params', 'Parameters of the decision: JSON'),
       column('category', 'Category of the incident'),
       column('severity', 'Severity of the incident'),
@@ -138,6 +139,7 @@ export const tables: Readonly<Record<string, Table>> = {
 }
 
 function lackOf(row: Row): string | undefined {
+  if (row.kind === 'not_done') return `${row.operation} of ${row.on} was not done: ${row.reason}`
   return row.kind === 'rows_left_out' || row.kind === 'values_left_out' ? leftOutWords(row) : undefined
 }
 

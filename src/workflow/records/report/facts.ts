@@ -30,6 +30,8 @@ export type Plate = {
   group: string | null
   thread: string
   status: string | null
+  /** `before` or `after`: these are the operations of the run itself, and no labware. */
+  part: string | null
   /** Actions and moves. */
   steps: Step[]
   /** Conditions and waits. */
@@ -37,7 +39,7 @@ export type Plate = {
 }
 
 /** A thread as the run knows it. */
-export type KnownThread = { thread_id: string; thread_name: string; group_id: string | null; status: string }
+export type KnownThread = { thread_id: string; thread_name: string; group_id: string | null; status: string; part?: string | undefined }
 
 /** Something that did not go as planned, or that a person decided; `who` is null unless it is a decision. */
 export type Deviation = {
@@ -113,6 +115,8 @@ export class ReportFacts {
     incident: (row) => this.#deviates(row, `Incident ${wordsOf(row.category)}`.trim(), wordsOf(row.message)),
     window_missed: (row) => this.#deviates(row, 'Window missed', windowWords(row)),
     wait: (row) => this.#waited(row),
+    not_done: ({ part: thread_name, operation, on: device_id, ...row }) =>
+      this.#deviates({ ...row, thread_name, device_id }, `Operation ${wordsOf(operation)} not done`, wordsOf(row.reason)),
     plan: ({ reason, makespan_s, bound_s }) => this.#keep('plans', this.plans, { reason, makespan_s, bound_s }, most.steps),
     forecast: ({ eta, at }) => this.#keep('forecasts', this.forecasts, { eta, at }, most.steps),
     values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords(row)),
@@ -161,8 +165,8 @@ export class ReportFacts {
 
   /** Adds the statuses of the threads, and those threads that have done nothing. Sorts what was gathered by its times. */
   finish(threads: readonly KnownThread[] = []): void {
-    for (const { thread_id, thread_name, group_id, status } of threads) {
-      const plate = this.#plateOf.get(thread_id) ?? this.#plate({ thread_id, group_id }, thread_name)
+    for (const { thread_name, status, ...its } of threads) {
+      const plate = this.#plateOf.get(its.thread_id) ?? this.#plate(its, thread_name)
       if (plate) plate.status = status
       else this.#leaveOut('plates')
     }
@@ -253,14 +257,15 @@ export class ReportFacts {
     }
   }
 
-  #plate({ labware_id, thread_id, labware, barcode, group_id }: Row, thread: string): Plate | undefined {
+  #plate({ labware_id, thread_id, labware, barcode, group_id, part }: Row, thread: string): Plate | undefined {
     const id = wordsOf(labware_id) || wordsOf(thread_id)
     const known = this.plates.get(id)
     // A barcode may be known only later.
     if (known) known.barcode ??= textOr(barcode)
     if (known || this.plates.size >= most.plates) return known
     const name = wordsOf(labware) || thread || id
-    const plate = { name, barcode: textOr(barcode), group: textOr(group_id), thread, status: null, steps: [], asides: [] }
+    const its = { barcode: textOr(barcode), group: textOr(group_id), part: textOr(part), status: null }
+    const plate = { name, thread, ...its, steps: [], asides: [] }
     this.plates.set(id, plate)
     if (typeof thread_id === 'string') this.#plateOf.set(thread_id, plate)
     return plate

@@ -6,6 +6,7 @@ import { foretoldStory } from '../foretold_story.ts'
 import { planStory } from '../plan_story.ts'
 import { membersOf, textOr, wordsOf } from './facts.ts'
 import { type Cell, html, type Markup, shortened, tableOf } from './markup.ts'
+import { labwareOf } from './tables.ts'
 import { spanWords } from './time.ts'
 import type { Told } from './told.ts'
 
@@ -19,7 +20,7 @@ function result({ execution, facts, from, until }: Told): Markup {
   const { status, reason, run_mode, ended_at } = execution
   const { incidents, decisions, others } = facts.counts
   const counts = [
-    counted(facts.plates.size, 'labware', 'labware'),
+    counted(labwareOf([...facts.plates.values()]).length, 'labware', 'labware'),
     counted(facts.steps, 'step'),
     counted(facts.values, 'value'),
     counted(incidents + others, 'deviation'),

@@ -8,7 +8,7 @@ import { header } from './header.ts'
 import { type Cell, html, Markup, shortened, tableEnd, tableHead, tableRow, whole } from './markup.ts'
 import { plateTable } from './steps.ts'
 import { policy, style } from './style.ts'
-import { deviationTable, deviceTables, fileTables, plateTableOfAll, readingTable, signatures } from './tables.ts'
+import { deviationTable, deviceTables, fileTables, labwareOf, plateTableOfAll, readingTable, signatures } from './tables.ts'
 import type { ZonedTime } from './time.ts'
 import { type ReportOf, type Told, told } from './told.ts'
 
@@ -47,7 +47,7 @@ async function* partsOf(told: Told): AsyncGenerator<Markup> {
   yield beginning(`Report of run ${execution.execution_id.slice(0, 8)}: ${execution.workflow_name}`)
   yield header(told)
   yield* section('Deviations and decisions', deviationTable(told))
-  yield* section('Labware', plateTableOfAll(plates, told))
+  yield* section('Labware', plateTableOfAll(labwareOf(plates), told))
   yield* section('Devices', [deviceTables(told)])
   yield* section('Timeline', timeline(plates, told))
   yield* section('Temperatures and other readings', curves(told))

@@ -38,6 +38,11 @@ export function* deviationTable({ facts, time }: Told): Generator<Markup> {
     yield html`<p>Events emitted by people and programs: ${facts.emitted}. They are not listed here; they are in the record.</p>`
 }
 
+/** Leaves out the operations of the run itself. */
+export function labwareOf(plates: readonly Plate[]): Plate[] {
+  return plates.filter(({ part }) => part === null)
+}
+
 const plateColumns = ['Labware', 'Barcode', 'Group', 'Outcome', 'From', 'To', 'First step', 'Last step ended', 'Steps', 'Not completed']
 
 export function* plateTableOfAll(plates: readonly Plate[], { facts, time }: Told): Generator<Markup> {

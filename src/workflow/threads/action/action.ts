@@ -128,7 +128,15 @@ export class ActionRun {
     const { record } = owner.execution
     if (!record.isKept) return
     const from = { action_id, action_name: plan.name, method_name: method?.plan.name ?? null, operation, operation_id, device_id: device }
-    const whose = { thread_id: owner.thread_id, thread_name: owner.name, submission_id: owner.origin.submission_id, ...labwareIn(owner) }
+    // Readers expect the names of the labware in each value.
+    const none = { labware_id: '', labware: '', barcode: null, group_id: null }
+    const whose = {
+      thread_id: owner.thread_id,
+      thread_name: owner.name,
+      submission_id: owner.origin.submission_id,
+      ...none,
+      ...labwareIn(owner),
+    }
     const units = device === null ? undefined : owner.execution.workflow.topology.devices.get(device)?.own.get(operation)?.returns
     for (const { name, value, unit, shape } of valuesIn(data, units)) {
       const kept = record.addValue({ name, unit, shape, ...whose, ...from, at: owner.execution.now() }, value)

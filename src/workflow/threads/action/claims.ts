@@ -30,7 +30,8 @@ export function devicesAfter(thread: LabwareThread, action: ActionRun): (Claim &
 
 function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Candidate[]): Claim {
   const { plan } = action
-  const inputs = () => present(thread, action)
+  const isOfRun = thread.plan.part !== undefined
+  const inputs = () => (isOfRun ? standingAt(thread, plan) : present(thread, action))
   const keeps = keepsOf(thread, plan)
   return {
     candidates,
@@ -38,7 +39,7 @@ function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Ca
     use: useOf(thread, plan),
     urgency_s: urgencyOf(thread, plan),
     ...(keeps && { keeps }),
-    ...stopsAhead(thread),
+    ...(isOfRun ? { after: [] } : stopsAhead(thread)),
   }
 }
 
@@ -52,6 +53,18 @@ function present({ method, execution }: LabwareThread, { plan, inputs, owner }: 
   const others = inputs.filter((template) => template !== owner.labware.template)
   const called = method ? execution.backlogs.likely(method, others) : []
   return [...new Set([...(hasRoom ? all : needed), ...called])].map(({ labware }) => labware.labware_id)
+}
+
+/** Returns the labware at the devices of an operation that no other run moves: it may stay where it stands. */
+function standingAt({ environment, execution }: LabwareThread, { devices }: ActionPlan): string[] {
+  const { scheduler } = environment
+  const positions = devices.flatMap((device) => scheduler.graph.positionsOf(device))
+  return positions.flatMap(({ name }) => {
+    const { labware_id } = scheduler.position(name)
+    if (labware_id === null) return []
+    const mover = scheduler.whose(labware_id)
+    return mover === null || execution.find(mover)?.execution === execution ? [labware_id] : []
+  })
 }
 
 /** Returns the devices that the labware needs one after the other, each within its time limit; undefined if this action has no window. */

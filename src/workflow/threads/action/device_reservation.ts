@@ -15,7 +15,7 @@ import { deviceFor, devicesAfter } from './claims.ts'
 export async function reserve(thread: LabwareThread, action: ActionRun): Promise<void> {
   const asking = request(thread, {
     ...deviceFor(thread, action),
-    guests: thread.execution.backlogs.changed,
+    guests: (thread.plan.part ? thread.execution.operations : thread.execution.backlogs).changed,
     onWait: () => {
       // The labware may come from a parking position.
       thread.become('RESOLVING_ACTION_LOCATION')

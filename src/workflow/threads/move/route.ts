@@ -72,7 +72,7 @@ class Asking implements Request {
   readonly forLid: boolean
   readonly use: Request['use']
   readonly urgency_s: number
-  readonly home: string
+  readonly home: Request['home']
   readonly keeps: Request['keeps']
   readonly park: Request['park']
   inputs: readonly string[]
@@ -99,7 +99,7 @@ class Asking implements Request {
     this.forLid = forLid
     this.use = use
     this.urgency_s = urgency_s
-    this.home = thread.state.starts_at
+    this.home = thread.state.starts_at || undefined
     this.keeps = keeps
     this.inputs = inputs?.() ?? []
     this.park = mayPark && isParkable(thread) ? this.#toPark : undefined
