@@ -234,11 +234,8 @@ export class Execution implements RunPorts {
   /** Lets a thread continue from where it is, in a later turn. */
   setOff(thread: LabwareThread): void {
     this.#live.add(thread)
-    this.environment.scheduler.priorities.join(
-      thread.thread_id,
-      thread.origin.submission_id,
-      this.planning.priorityOf(thread.origin.submission_id),
-    )
+    const { submission_id } = thread.origin
+    this.environment.scheduler.priorities.join(thread.thread_id, submission_id, this.planning.priorityOf(submission_id))
     this.environment.planner.join(thread)
     if (this.paused) thread.control.pause(this.paused.reason)
     if (this.phase.current === 'stopping' && !this.operations.isLast(thread))
@@ -376,11 +373,7 @@ export class Execution implements RunPorts {
     const failed = [...this.threads.values()].find(({ status }) => status.current === 'FAILED')
     const phase = this.phase.current === 'stopping' ? 'aborted' : failed ? 'failed' : 'completed'
     if (failed) this.reason ??= failed.last_error
-    for (const { name, where, anchor } of this.inserts.unresolved()) {
-      this.events.incident('UNRESOLVED_ANCHOR_INSERT', `${name} was to be inserted ${where} ${anchor}, which no thread reached`, null, {
-        severity: 'WARNING',
-      })
-    }
+    this.inserts.reportUnresolved()
     this.backlogs.abandon()
     this.used.end()
     this.ended_at = this.now()

@@ -83,11 +83,13 @@ export class Inserts {
     }
   }
 
-  /** Lists the inserts whose anchors no thread reached. */
-  unresolved(): { anchor: string; where: Where; name: string }[] {
-    return this.#all
-      .filter(({ entry }) => !entry.state.is_done)
-      .map(({ entry: { state }, paths }) => ({ anchor: state.anchor, where: state.where, name: this.#nameAt([...paths.values()][0]!) }))
+  /** Reports the inserts whose anchors no thread reached. */
+  reportUnresolved(): void {
+    for (const { entry, paths } of this.#all) {
+      const { anchor, where, is_done } = entry.state
+      const sentence = `${this.#nameAt([...paths.values()][0]!)} was to be inserted ${where} ${anchor}, which no thread reached`
+      if (!is_done) this.#execution.events.incident('UNRESOLVED_ANCHOR_INSERT', sentence, null, { severity: 'WARNING' })
+    }
   }
 
   /** Returns an inserted step. Throws `conflict` if there is none. */
