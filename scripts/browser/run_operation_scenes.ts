@@ -20,16 +20,16 @@ export const runOperationChecks: Record<string, Check> = {
   async 'a run has lanes for its operations before and after, and lists what was not done'(bench) {
     await endRuns(bench)
     await bench.ask('PUT', '/api/workflows/framed', framed)
-    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'framed' })
+    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'framed', run_mode: 'LIVE' })
     const page = await bench.open(`/#/runs/${execution_id}`, small)
     const lanes = page.getByRole('figure', { name: 'Timeline' })
     await lanes.getByText('before', { exact: true }).waitFor()
-    await lanes.getByText('after', { exact: true }).waitFor()
     await page.getByRole('list', { name: 'Threads' }).getByText('plate', { exact: true }).waitFor()
     await bench.ask('POST', '/api/devices/shaker-1/stop', {})
     for (const confirm of [false, true]) await bench.ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
     const missing = /Not done after the run: set_temperature of shaker-1/
     await page.getByText(missing).first().waitFor()
+    await lanes.getByText('after', { exact: true }).waitFor()
     await page.close()
     for (const size of [small, phone, desk]) {
       const shown = await bench.open(`/#/runs/${execution_id}`, size)

@@ -14,6 +14,7 @@ export const deviceWords: Record<DeviceInfo['state'], { word: string; mark: stri
 }
 
 const threadWords: Partial<Record<Thread['status'], string>> = {
+  CREATED: 'has not begun',
   MOVING: 'is moved',
   AWAITING_MANUAL_PLACE: 'waits until it is placed',
   AWAITING_MANUAL_REMOVE: 'waits until it is removed',

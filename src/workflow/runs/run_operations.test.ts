@@ -67,7 +67,7 @@ test('meanwhile the threads wait for them, the run says so, and the operations a
   const groups = ['pad_1', 'pad_2'].map((location) => ({ group_id: location, members: { plate: { location } } }))
   const execution = await begin(runtime, { workflow: 'framed', groups })
   const before = await threadIn(execution, 'before', 'PAUSED')
-  const plate = await threadIn(execution, 'plate', 'AWAITING_CO_THREADS')
+  const plate = await threadIn(execution, 'plate', 'CREATED')
   const reasons = Object.fromEntries(why(execution).map(({ thread_name, waits_for }) => [thread_name, waits_for]))
   t.match(reasons, { before: /warm/, plate: 'the operations of "before" to end', 'plate-2': 'the operations of "before" to end' })
   t.equal(plate.control.waiting?.what, 'the operations of "before" to end')

@@ -19,7 +19,6 @@ export function untilBeforeHasEnded(thread: LabwareThread): Promise<void> | unde
 async function waitFor(before: LabwareThread, thread: LabwareThread): Promise<void> {
   const { changed } = thread.execution.operations
   await thread.control.pausable(() => {
-    thread.become('AWAITING_CO_THREADS')
     const awaits = () => (before.isOver ? [] : [before.thread_id])
     return thread.control.wait<true>(
       { kind: 'peer', what: 'the operations of "before" to end', awaits },
@@ -27,7 +26,6 @@ async function waitFor(before: LabwareThread, thread: LabwareThread): Promise<vo
     )
   })
   if (!hasCompleted(before)) throw new Interrupt('abort')
-  thread.become('RESOLVING_ACTION_LOCATION')
 }
 
 function hasCompleted({ status }: LabwareThread): boolean {
