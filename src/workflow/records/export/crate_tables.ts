@@ -21,9 +21,11 @@ const whose = [
   column('barcode', 'Its barcode'),
   column('group_id', 'Its group in the submission'),
   column('thread_name', 'Its thread in the workflow'),
+]
+const ids = [
+  ...['labware_id', 'thread_id', 'submission_id', 'action_id'].map((name) => column(name, 'Id in the record')),
   column('part', 'before or after: of an operation of the run itself, without labware'),
 ]
-const ids = ['labware_id', 'thread_id', 'submission_id', 'action_id'].map((name) => column(name, 'Id in the record'))
 
 export const tables: Readonly<Record<string, Table>> = {
   'timeline.csv': {
