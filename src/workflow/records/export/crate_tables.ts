@@ -22,10 +22,8 @@ const whose = [
   column('group_id', 'Its group in the submission'),
   column('thread_name', 'Its thread in the workflow'),
 ]
-const ids = [
-  ...['labware_id', 'thread_id', 'submission_id', 'action_id'].map((name) => column(name, 'Id in the record')),
-  column('part', 'before or after: of an operation of the run itself, without labware'),
-]
+const part = column('part', 'before or after: of an operation of the run itself, without labware')
+const ids = ['labware_id', 'thread_id', 'submission_id', 'action_id'].map((name) => column(name, 'Id in the record'))
 
 export const tables: Readonly<Record<string, Table>> = {
   'timeline.csv': {
@@ -51,6 +49,7 @@ export const tables: Readonly<Record<string, Table>> = {
       column('others', 'Other labware in the action: JSON'),
       column('position', 'Position at the device of the action where the labware stood'),
       ...ids,
+      part,
     ],
     lines: (row, { time }) => [{ ...row, started_time: isoOf(time, row.started), ended_time: isoOf(time, row.ended) }],
   },
@@ -72,6 +71,7 @@ export const tables: Readonly<Record<string, Table>> = {
       column('sha256', 'SHA-256 of that file'),
       ...ids,
       column('operation_id', 'Id of the operation'),
+      part,
     ],
     lines: (row, { time, fileOf }) => [
       { ...row, time: isoOf(time, row.at), file: typeof row.sha256 === 'string' ? fileOf(row.sha256) : null },
@@ -135,6 +135,7 @@ export const tables: Readonly<Record<string, Table>> = {
       column('took_s', 'Time until that action began; empty if it never began', 's'),
       ...ids,
       column('incident_id', 'Id of the incident'),
+      part,
     ],
     lines: (row, { time }) => [{ ...row, time: isoOf(time, row.at), text: row.text ?? row.message ?? lackOf(row) }],
   },
