@@ -78,6 +78,14 @@ test('no code is executed for a forecast, and a dry run says to the code that it
   t.match(report.text, /<dt>Forecast<\/dt><dd>foretold \d+:\d\d, took \d+:\d\d<\/dd>/)
 })
 
+test('operations before the threads delay the end that is foretold', async (t) => {
+  const spin = { do: 'centrifuge', on: 'centrifuge-1', with: { g: 500, duration: 300 } }
+  const run = await beginRun(t, { workflow: plateRun([{ action: shake }], { methods: {}, before: [spin] }) })
+  const { forecast, threads } = await firstForecast(run)
+  t.ok(forecast!.left_s > 300, `${forecast!.left_s} s`)
+  t.type(threads.find(({ thread_name }) => thread_name === 'plate')?.eta, 'number')
+})
+
 test('the end of a run is told in lists and metrics; a paused run has none, and says why', async (t) => {
   const run = await beginRun(t, { workflow: plateRun([{ action: shake }, { action: seal }]) })
   const { ask, clock } = run.bench

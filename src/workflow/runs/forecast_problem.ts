@@ -8,6 +8,7 @@ import type { DispatchProblem, Lane, Work } from '../schedule/dispatch_problem.t
 import { scopeKey } from '../threads/backlogs.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import type { Scope } from '../threads/channels.ts'
+import { secondsBefore } from '../threads/left_to_do.ts'
 import { goThrough } from '../threads/steps_ahead.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import { type Walked, type WorkAhead, WorkWalk } from '../threads/work_ahead.ts'
@@ -47,7 +48,8 @@ export async function forecastProblem(
   const shares: number[] = []
   let left = slice
   for (const [run, execution] of executions.entries()) {
-    const live = execution.live()
+    // The operations of the run itself have no labware: those of `before` delay the threads, those of `after` are not counted.
+    const live = execution.live().filter(({ plan }) => plan.part === undefined)
     const spared = Math.max(per, mostLanes - lanes.length - (executions.length - run - 1) * per)
     const looked = live.slice(0, spared)
     shares.push(looked.length === 0 ? 1 : live.length / looked.length)
@@ -138,6 +140,7 @@ class Posed {
     const present = presentOf(thread, this.#bench)
     const { template, tips_left } = thread.labware
     const serves = thread.joining?.owner.thread_id ?? this.#waitsFor(thread, execution)
+    const { before } = execution.operations
     const walk = new WorkWalk(thread, basis, serves !== null)
     goThrough(thread, walk)
     const at = present.isOff ? this.#places.offDeck(present.place) : this.#places.named(present.place)
@@ -145,12 +148,12 @@ class Posed {
       ...{ id: thread.thread_id, name: thread.name, run, at, isOn: !present.isOff, serves },
       key: keyOf(execution, template, thread.origin, run),
       priority: execution.planning.priorityOf(thread.origin.submission_id),
-      ready_s: finite(present.ready_s) + this.#gathering_s(thread),
+      ready_s: finite(present.ready_s) + this.#gathering_s(thread) + secondsBefore(thread),
       tips: tips_left,
       most: mostOf(thread.plan),
       works: this.#numbered(walk.works, { thread, execution, run }),
       ...this.#endOf(thread.plan),
-      held: heldWords(thread, execution),
+      held: heldWords(thread, execution) ?? (before && !before.isOver ? heldWords(before, execution) : null),
     }
   }
 

@@ -15,7 +15,7 @@ export type StopAhead = { devices: readonly string[]; seconds: number[]; within_
 export type WayAhead = { first_s: number; stops: StopAhead[] }
 
 /** Returns the seconds that the operations of `before` still take, for which the threads of the run wait. */
-function secondsBefore({ execution }: LabwareThread): number {
+export function secondsBefore({ execution }: Pick<LabwareThread, 'execution'>): number {
   const { before } = execution.operations
   if (!before || before.isOver) return 0
   const [frame] = before.frames
