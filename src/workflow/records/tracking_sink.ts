@@ -23,6 +23,10 @@ type TrackingOptions = {
   find(execution_id: string): Execution | undefined
 }
 
+/** What the context of an event says of its thread; the event CREATED says all of it. */
+type OfThread = Pick<ThreadRecord, 'thread_name' | 'template_name' | 'pause_reason' | 'last_error'> &
+  Partial<Pick<ThreadRecord, 'submission_id' | 'group_id' | 'labware_id' | 'barcode'>>
+
 export class ExecutionTrackingSink implements Sink {
   readonly name = 'ExecutionTrackingSink'
   readonly #stores: readonly RecordStore[]
@@ -40,13 +44,10 @@ export class ExecutionTrackingSink implements Sink {
   }
 
   #onThread({ execution_id, entity_id: thread_id, status, timestamp, context }: RuntimeEvent): void {
-    const { thread_name, template_name, pause_reason, last_error } = context as Pick<
-      ThreadRecord,
-      'thread_name' | 'template_name' | 'pause_reason' | 'last_error'
-    >
-    // At the event CREATED, the execution does not have the thread yet.
+    const { thread_name, template_name, pause_reason, last_error, ...its } = context as OfThread
+    // At the event CREATED, the execution does not have the thread yet. The event says what it is then.
     const thread = this.#find(execution_id)?.threads.get(thread_id)
-    const { submission_id = null, group_id = null } = thread?.origin ?? {}
+    const { submission_id = null, group_id = null } = thread?.origin ?? its
     const record = {
       thread_id,
       execution_id,
@@ -58,7 +59,7 @@ export class ExecutionTrackingSink implements Sink {
       since: timestamp,
       pause_reason,
       last_error,
-      ...labwareOf(thread),
+      ...(thread ? labwareOf(thread) : its.labware_id !== undefined && { labware_id: its.labware_id, barcode: its.barcode ?? null }),
     }
     for (const store of this.#stores) store.thread(record)
   }
@@ -103,8 +104,8 @@ export function recordAnew(execution: Execution, records: Records): void {
   }
 }
 
-function labwareOf(thread: LabwareThread | undefined): Pick<ThreadRecord, 'labware_id' | 'barcode'> {
-  return thread ? { labware_id: thread.labware.labware_id, barcode: thread.labware.barcode } : {}
+function labwareOf({ labware }: LabwareThread): Pick<ThreadRecord, 'labware_id' | 'barcode'> {
+  return { labware_id: labware.labware_id, barcode: labware.barcode }
 }
 
 function rowOf({ execution_id, workflow, environment, started_at, record }: Execution): ExecutionRow {
