@@ -2,6 +2,8 @@
 
 import { LabError } from '../errors.ts'
 import type { Runtime } from '../workflow/runtime.ts'
+import { withSamples } from '../workflow/samples.ts'
+import { hashOfSamples, type SubmissionBody, type SubmissionRequest } from '../workflow/state/submission_request.ts'
 import type { QueueContent, QueueEntry, StartAt } from './entry.ts'
 import { utc } from './outcome.ts'
 import type { Moment } from './start_clock.ts'
@@ -41,6 +43,18 @@ export function mustBeNew(entry_id: string, { ended }: QueueContent, { records }
     throw new LabError('conflict', `the submission ${entry_id} has run already, as execution ${before}; choose another submission_id`)
   if (records.isWithdrawn(entry_id))
     throw new LabError('conflict', `the submission ${entry_id} was withdrawn; choose another submission_id`)
+}
+
+/** Returns the submission with the groups of its sheet, as they were made for the same request before. Throws `not_found`; `invalid` with all mistakes. */
+export function withGroups(
+  { samples, ...asked }: SubmissionBody,
+  before: QueueEntry | undefined,
+  runtime: Pick<Runtime, 'workflow'>,
+): SubmissionRequest {
+  if (samples === undefined) return asked
+  const { groups, samples_sha256 } = before?.submission ?? {}
+  if (groups && samples_sha256 === hashOfSamples(samples)) return { ...asked, groups, samples_sha256 }
+  return withSamples(runtime.workflow(asked.workflow), { ...asked, samples })
 }
 
 const sizes = new WeakMap<QueueEntry, number>()
