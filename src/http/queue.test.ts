@@ -114,6 +114,7 @@ test('what cannot run is refused when it is added', async (t) => {
   await refused({ submission: { workflow: 'work', run_mode: 'LIVE', variables: { m: 1 } } }, 400, 'invalid', /m/)
   await refused({ requires: { devices: ['shaker-9'] } }, 404, 'not_found', /shaker-9/)
   await refused({ start_at: 1000 }, 400, 'invalid', /has passed; name a later time/)
+  await refused({ start_at: Date.now() + 3600_000 }, 400, 'invalid', /is after the year 9999; give it in seconds/)
   await refused({ start_at: { after: unknown } }, 400, 'invalid', /no entry and no execution/)
   await refused({ start_at: 'tomorrow' }, 400, 'invalid', /must be a Unix time/)
   t.equal((await run.bench.ask('POST', '/api/queue', { key: 'read', json: {} })).status, 403)
