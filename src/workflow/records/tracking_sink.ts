@@ -23,10 +23,6 @@ type TrackingOptions = {
   find(execution_id: string): Execution | undefined
 }
 
-/** What the context of an event says of its thread; the event CREATED says all of it. */
-type OfThread = Pick<ThreadRecord, 'thread_name' | 'template_name' | 'pause_reason' | 'last_error'> &
-  Partial<Pick<ThreadRecord, 'submission_id' | 'group_id' | 'labware_id' | 'barcode'>>
-
 export class ExecutionTrackingSink implements Sink {
   readonly name = 'ExecutionTrackingSink'
   readonly #stores: readonly RecordStore[]
@@ -44,10 +40,15 @@ export class ExecutionTrackingSink implements Sink {
   }
 
   #onThread({ execution_id, entity_id: thread_id, status, timestamp, context }: RuntimeEvent): void {
-    const { thread_name, template_name, pause_reason, last_error, ...its } = context as OfThread
-    // At the event CREATED, the execution does not have the thread yet. The event says what it is then.
-    const thread = this.#find(execution_id)?.threads.get(thread_id)
-    const { submission_id = null, group_id = null } = thread?.origin ?? its
+    const { thread_name, template_name, pause_reason, last_error } = context as Pick<
+      ThreadRecord,
+      'thread_name' | 'template_name' | 'pause_reason' | 'last_error'
+    >
+    const execution = this.#find(execution_id)
+    // At the event CREATED, the execution does not have the thread yet.
+    const making = execution?.threadFactory.making
+    const state = execution?.threads.get(thread_id)?.state ?? (making?.thread_id === thread_id ? making : undefined)
+    const { submission_id = null, group_id = null } = state ?? {}
     const record = {
       thread_id,
       execution_id,
@@ -59,7 +60,7 @@ export class ExecutionTrackingSink implements Sink {
       since: timestamp,
       pause_reason,
       last_error,
-      ...(thread ? labwareOf(thread) : its.labware_id !== undefined && { labware_id: its.labware_id, barcode: its.barcode ?? null }),
+      ...(state && labwareOf(state)),
     }
     for (const store of this.#stores) store.thread(record)
   }
@@ -99,12 +100,12 @@ export function recordAnew(execution: Execution, records: Records): void {
       since: state.since,
       pause_reason: control.pause_reason,
       last_error,
-      ...labwareOf(thread),
+      ...labwareOf(state),
     })
   }
 }
 
-function labwareOf({ labware }: LabwareThread): Pick<ThreadRecord, 'labware_id' | 'barcode'> {
+function labwareOf({ labware }: Pick<LabwareThread['state'], 'labware'>): Pick<ThreadRecord, 'labware_id' | 'barcode'> {
   return { labware_id: labware.labware_id, barcode: labware.barcode }
 }
 

@@ -223,9 +223,7 @@ export class LabwareThread extends Entry<'thread'> {
     const target_location =
       status === 'AWAITING_MANUAL_PLACE' ? this.state.starts_at : (execution.environment.scheduler.whereIs(labware.labware_id) ?? null)
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
-    // The record of the thread begins with CREATED, before the run has the thread.
-    const created = status === 'CREATED' && { ...this.origin, labware_id: labware.labware_id }
-    execution.events.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : { ...context, ...created })
+    execution.events.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
     this.set({ since: execution.now() })
     execution.environment.forecaster?.changed()
   }
