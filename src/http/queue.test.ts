@@ -114,9 +114,36 @@ test('what cannot run is refused when it is added', async (t) => {
   await refused({ submission: { workflow: 'work', run_mode: 'LIVE', variables: { m: 1 } } }, 400, 'invalid', /m/)
   await refused({ requires: { devices: ['shaker-9'] } }, 404, 'not_found', /shaker-9/)
   await refused({ start_at: 1000 }, 400, 'invalid', /has passed; name a later time/)
+  await refused({ start_at: Date.now() + 3600_000 }, 400, 'invalid', /is after the year 9999; give it in seconds/)
   await refused({ start_at: { after: unknown } }, 400, 'invalid', /no entry and no execution/)
   await refused({ start_at: 'tomorrow' }, 400, 'invalid', /must be a Unix time/)
   t.equal((await run.bench.ask('POST', '/api/queue', { key: 'read', json: {} })).status, 403)
+})
+
+test('an entry takes a sheet of samples, once, and is refused with all mistakes of the sheet', async (t) => {
+  const run = await bench(t)
+  await run.over()
+  await run.post('/api/queue/pause')
+  const submission = { workflow: 'work', run_mode: 'LIVE', submission_id: unknown }
+  const wrong = await run.ask('POST', '/api/queue', { submission: { ...submission, samples: 'group,m\nA 1,1\n' } })
+  t.equal(wrong.status, 400, wrong.text)
+  t.match(wrong.body, {
+    mistakes: [
+      { row: 1, column: 'B' },
+      { row: 2, column: 'A' },
+    ],
+  })
+  const sheet = `group,n\n${Array.from({ length: 1000 }, (_, i) => `sample-with-a-long-name-${i},${i}\n`).join('')}`
+  const samples = sheet.split('\n').slice(0, 3).join('\n')
+  const entry = await add(run, { submission: { ...submission, samples } })
+  t.match(entry, { entry_id: unknown, groups: 2, state: 'waiting' })
+  t.match(await add(run, { submission: { ...submission, samples } }), { entry_id: unknown, groups: 2 })
+  t.equal((await queueOf(run)).waiting, 1, 'a repeated request adds nothing')
+  isRefusal(t, await run.ask('POST', '/api/queue', { submission: { ...submission, samples: 'group,n\nA,1\n' } }), 409, 'conflict')
+  t.match(await run.get(`/api/queue/${unknown}`), { submission: { groups: [{ variables: { n: 0 } }, { variables: { n: 1 } }] } })
+  t.equal((await add(run, { submission: { samples: sheet } })).groups, 1000)
+  const groups = Array.from({ length: 1000 }, (_, i) => ({ group_id: `sample-with-a-long-name-${i}`, variables: { n: i } }))
+  t.equal((await add(run, { submission: { groups } })).groups, 1000)
 })
 
 test('an entry whose bench is not fit waits and says why, and begins when it is', async (t) => {

@@ -9,6 +9,7 @@ import { QueueView } from '../queue/view.ts'
 import { SubmissionRecord } from '../workflow/records/records.ts'
 import { authorOf } from './author.ts'
 import { type Exchange, json, type Route, routesOf } from './contract.ts'
+import { longestSubmission } from './samples.ts'
 
 type Rooms = { runs: Runs }
 
@@ -48,6 +49,7 @@ export const queueRoutes: Route<Rooms>[] = [
       'After a start of the service, a stop of a device that an entry uses, a run that a person stopped, and a failed run, the queue is paused until somebody resumes it.',
     scope: 'operate',
     body: QueueRequest,
+    body_limit: longestSubmission,
     success: { status: 201, description: 'The entry; it may have begun already', schema: ShownEntry, headers: ['Location'] },
     errors: [400, 404, 409, 503],
     async handle({ rooms, c, body }) {

@@ -68,3 +68,20 @@ test('a submission with a wrong sheet is refused with all mistakes; a right one 
   const { bench: restarted } = await first.afterPowerCut()
   t.match((await restarted.ask('POST', '/api/submissions', { json })).body, { execution_id })
 })
+
+test('labware that has not begun is shown with its group and its barcode', async (t) => {
+  const groups = ['A', 'B'].map((group_id) => ({ group_id, members: { plate: { barcode: `P-${group_id}` } }, variables: { speed: 500 } }))
+  const { bench, execution_id } = await beginRun(t, { workflow: document(), submission: { groups } })
+  const { threads, groups: counted } = (await bench.ask('GET', `/api/executions/${execution_id}`)).body as {
+    threads: { submission_id: string | null }[]
+    groups: object[]
+  }
+  t.match(threads, [
+    { group_id: 'A', barcode: 'P-A' },
+    { status: 'CREATED', group_id: 'B', barcode: 'P-B', submission_id: threads[0]?.submission_id },
+  ])
+  t.match(counted, [
+    { group_id: 'A', open: 1 },
+    { group_id: 'B', open: 1 },
+  ])
+})

@@ -2,6 +2,8 @@
 
 import { LabError } from '../errors.ts'
 import type { Runtime } from '../workflow/runtime.ts'
+import { withSamples } from '../workflow/samples.ts'
+import { hashOfSamples, type SubmissionBody, type SubmissionRequest } from '../workflow/state/submission_request.ts'
 import type { QueueContent, QueueEntry, StartAt } from './entry.ts'
 import { utc } from './outcome.ts'
 import type { Moment } from './start_clock.ts'
@@ -10,13 +12,17 @@ import type { Moment } from './start_clock.ts'
 const mostEntries = 1000
 const mostOfAll = 4 * 1024 * 1024
 const retry_after_s = 60
+/** The end of the year 9999, Unix time, s. A later start is a mistake, such as a time in milliseconds. */
+const latest = 253_402_300_799
 
 type Known = { content: QueueContent; runtime: Pick<Runtime, 'runs' | 'records'>; moment: Moment; entry_id?: string | undefined }
 
-/** Throws `invalid` for a start that has passed or is unknown, and for entries that would wait for each other. */
+/** Throws `invalid` for a start that has passed, is too far ahead or is unknown, and for entries that would wait for each other. */
 export function mustBeAStart(start_at: StartAt, { content, runtime, moment, entry_id }: Known): void {
   if (typeof start_at === 'number' && moment.isInStep && start_at <= moment.now)
     throw new LabError('invalid', `start_at, ${utc(start_at)}, has passed; name a later time, or none to start as soon as it is its turn`)
+  if (typeof start_at === 'number' && start_at > latest)
+    throw new LabError('invalid', `start_at, ${start_at}, is after the year 9999; give it in seconds since 1970, not in milliseconds`)
   if (start_at === null || typeof start_at === 'number') return
   const { after } = start_at
   const isKnown = [...content.entries, ...content.ended].some((entry) => entry.entry_id === after)
@@ -41,6 +47,18 @@ export function mustBeNew(entry_id: string, { ended }: QueueContent, { records }
     throw new LabError('conflict', `the submission ${entry_id} has run already, as execution ${before}; choose another submission_id`)
   if (records.isWithdrawn(entry_id))
     throw new LabError('conflict', `the submission ${entry_id} was withdrawn; choose another submission_id`)
+}
+
+/** Returns the submission with the groups of its sheet, as they were made for the same request before. Throws `not_found`; `invalid` with all mistakes. */
+export function withGroups(
+  { samples, ...asked }: SubmissionBody,
+  before: QueueEntry | undefined,
+  runtime: Pick<Runtime, 'workflow'>,
+): SubmissionRequest {
+  if (samples === undefined) return asked
+  const { groups, samples_sha256 } = before?.submission ?? {}
+  if (groups && samples_sha256 === hashOfSamples(samples)) return { ...asked, groups, samples_sha256 }
+  return withSamples(runtime.workflow(asked.workflow), { ...asked, samples })
 }
 
 const sizes = new WeakMap<QueueEntry, number>()

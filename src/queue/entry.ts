@@ -5,7 +5,7 @@ import { described, Whole } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
 import { endings } from '../workflow/records/records.ts'
 import { runModes } from '../workflow/state/modes.ts'
-import { SubmissionRequest } from '../workflow/state/submission_request.ts'
+import { SubmissionBody, SubmissionRequest } from '../workflow/state/submission_request.ts'
 
 const UnixTime = v.pipe(v.number(), v.finite(), v.minValue(0))
 
@@ -54,10 +54,7 @@ const choices = {
 }
 
 export const QueueRequest = v.strictObject({
-  submission: described(
-    SubmissionRequest,
-    'The submission, as for POST /api/submissions. Its `priority` decides where the entry is put in',
-  ),
+  submission: described(SubmissionBody, 'The submission, as for POST /api/submissions. Its `priority` decides where the entry is put in'),
   ...choices,
 })
 export type QueueRequest = v.InferOutput<typeof QueueRequest>

@@ -8,7 +8,7 @@ import { type Author, authorText } from '../kit/author.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Runtime } from '../workflow/runtime.ts'
-import { asksForTheSame, mustBeAStart, mustBeNew, mustHaveRoom } from './checks.ts'
+import { asksForTheSame, mustBeAStart, mustBeNew, mustHaveRoom, withGroups } from './checks.ts'
 import { type MoveRequest, nameOf, type QueueContent, type QueueEntry, type QueueRequest, type ShownEntry, type StartAt } from './entry.ts'
 import { Fitness, type FitnessOptions } from './fitness.ts'
 import { inserted, moved } from './order.ts'
@@ -96,14 +96,17 @@ export class Queue implements Sink {
    */
   async add({ submission: asked, ...choices }: QueueRequest, author: Author): Promise<ShownEntry> {
     const entry_id = asked.submission_id ?? flatId()
-    const submission = { ...asked, submission_id: entry_id, operator_id: asked.operator_id ?? author.operator ?? null }
+    const before = this.#store.content.entries.find((other) => other.entry_id === entry_id)
+    const submission = {
+      ...withGroups(asked, before, this.#options.runtime),
+      ...{ submission_id: entry_id, operator_id: asked.operator_id ?? author.operator ?? null },
+    }
     const added_by = { by: author.by, ...(author.operator !== undefined && { operator: author.operator }) }
     // A copy, because the caller may change the object, and the store freezes it.
     const entry: QueueEntry = structuredClone({
       ...{ entry_id, submission, ...choices, state: 'waiting' as const, execution_id: null, held: null },
       ...{ added_at: this.#options.wall(), added_by },
     })
-    const before = this.#store.content.entries.find((other) => other.entry_id === entry_id)
     if (!before) {
       this.#fitness.check(submission, choices.requires)
       this.#checkStart(choices.start_at)

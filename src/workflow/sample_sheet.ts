@@ -47,6 +47,13 @@ export type Sheet = {
   rows: readonly SheetRow[]
   /** Whether a comma may be the decimal separator: the cells are separated by semicolons or tabs. */
   hasDecimalComma: boolean
+  /** Whether the text could not be read as rows, so that nothing is known of its columns. */
+  isUnreadable?: boolean
+}
+
+/** Whether it begins as a zip file does, which an Excel or LibreOffice file is. */
+function isArchive(text: string): boolean {
+  return text.startsWith('PK\u0003\u0004')
 }
 
 function placeWords(row: SheetRow | null, column: SheetColumn | null): string {
@@ -84,13 +91,18 @@ function sheetOfText(text: string, mistakes: SheetMistakes): Sheet {
   const content = text.slice(blank.length)
   const before = blank.split(/\r\n|\r|\n/).length - 1
   const hasDecimalComma = separatorOf(content) !== ','
+  const nothing = { columns: [], rows: [], hasDecimalComma, isUnreadable: true }
+  if (isArchive(text)) {
+    mistakes.add('this is a workbook or an archive, and no text; save the sheet as CSV UTF-8, or copy its cells')
+    return nothing
+  }
   let all: ReturnType<typeof parseCsv>
   try {
     all = parseCsv(content, 'samples')
   } catch (error) {
     if (!(error instanceof LabError)) throw error
     mistakes.add(error.message.replace(/^samples: /, ''))
-    return { columns: [], rows: [], hasDecimalComma }
+    return nothing
   }
   const trimmed = all.map(({ row, cells }) => ({ row: row + before, cells: cells.map(withoutSpace) }))
   const [head, ...rows] = trimmed.filter(({ cells }) => cells.some((cell) => cell !== ''))

@@ -146,6 +146,14 @@ test('mistakes and sheets have bounds', async (t) => {
   t.equal(check(`temperature\n${'160\n'.repeat(1000)}`).groups.length, 1000)
 })
 
+test('a text that cannot be read as rows has that mistake alone', async (t) => {
+  t.same(sentences('barcode\n"P-1'), ['line 2: a quote is not closed'])
+  t.same(sentences('barcode,temperature\nP-1,"160'), ['line 2: a quote is not closed'])
+  t.same(sentences('PK\u0003\u0004\u0014\u0000\u0006\u0000,\n\u0000"x'), [
+    'this is a workbook or an archive, and no text; save the sheet as CSV UTF-8, or copy its cells',
+  ])
+})
+
 test('a request with a wrong sheet is refused as a whole', async (t) => {
   const body = {
     workflow: 'seal-and-spin',

@@ -64,7 +64,7 @@ export function checkSamples(workflow: Workflow, samples: Samples, given: Given,
   const rows = sheet.rows.map((row, i) => check.row(row, i, decimals))
   check.groupsMustDiffer(rows)
   check.barcodesMustDiffer(rows)
-  if (!mayInherit) check.valuesMustBeComplete(rows)
+  if (!mayInherit && !sheet.isUnreadable) check.valuesMustBeComplete(rows)
   check.paramsMustFit(rows)
   mistakes.sort()
   const groups = rows.map(({ group: { variables, ...group } }) => (Object.keys(variables).length > 0 ? { ...group, variables } : group))

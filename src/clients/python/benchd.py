@@ -1028,6 +1028,10 @@ class Run:
         """Lets it go on."""
         return self._bench.request("POST", f"{self._path}/resume", {})
 
+    def set_priority(self, priority: int) -> Dict[str, Any]:
+        """Gives it another priority, from -9 to 9."""
+        return self._bench.request("POST", f"{self._path}/priority", {"priority": priority})
+
     def note(self, text: str, tags: Optional[List[str]] = None) -> Dict[str, Any]:
         """Adds a note to its record, also after its end."""
         return self._bench.request("POST", f"{self._path}/notes", {"text": text, "tags": tags or []})
@@ -1036,6 +1040,18 @@ class Run:
         """Aborts it: what devices do for it is halted."""
         self._bench.request("POST", f"{self._path}/stop", {"confirm": False})
         return self._bench.request("POST", f"{self._path}/stop", {"confirm": True})
+
+
+def _submission_of(
+    workflow: str,
+    mode: str,
+    variables: Optional[Dict[str, Any]],
+    groups: Optional[List[Dict[str, Any]]],
+    samples: Any,
+    others: Dict[str, Any],
+) -> Dict[str, Any]:
+    body: Dict[str, Any] = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {}), **_samples_member(samples)}
+    return {**body, **{name: value for name, value in others.items() if value is not None}}
 
 
 def _samples_member(samples: Any) -> Dict[str, Any]:
@@ -1183,13 +1199,56 @@ class Bench:
         tags: Optional[List[str]] = None,
         notes: Optional[str] = None,
         operator_id: Optional[str] = None,
+        priority: Optional[int] = None,
     ) -> Run:
-        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone). `project`, `tags`, `notes` and `operator_id`, the person who does it, stand in the record of the run. `samples`, in place of `groups`, has a row for each group, with `barcode` and the variables: the path of a CSV file, its text, a list of dicts, or a pandas DataFrame. If any cell is wrong, nothing begins, and `error.mistakes` has them all."""
-        body: Dict[str, Any] = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {}), **_samples_member(samples)}
-        others = {"submission_id": submission_id, "project": project, "tags": tags, "notes": notes, "operator_id": operator_id}
-        body.update({name: value for name, value in others.items() if value is not None})
-        answer = self.request("POST", "/api/submissions", body)
+        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone). `project`, `tags`, `notes` and `operator_id`, the person who does it, stand in the record of the run. `samples`, in place of `groups`, has a row for each group, with `barcode` and the variables: the path of a CSV file, its text, a list of dicts, or a pandas DataFrame. If any cell is wrong, nothing begins, and `error.mistakes` has them all. `priority`: from -9 to 9; the run with the higher number goes first."""
+        others = {"submission_id": submission_id, "project": project, "tags": tags, "notes": notes, "operator_id": operator_id, "priority": priority}
+        answer = self.request("POST", "/api/submissions", _submission_of(workflow, mode, variables, groups, samples, others))
         return Run(self, answer["execution_id"], answer)
+
+    def queue(self) -> Dict[str, Any]:
+        """The queue of runs: `state`, `paused`, and `entries` in order, each with `why_it_waits`."""
+        return self.request("GET", "/api/queue")
+
+    def add_to_queue(
+        self,
+        workflow: str,
+        *,
+        mode: str = "LIVE",
+        variables: Optional[Dict[str, Any]] = None,
+        groups: Optional[List[Dict[str, Any]]] = None,
+        samples: Any = None,
+        start_at: Union[None, _Moment, Dict[str, str]] = None,
+        requires: Optional[Dict[str, List[str]]] = None,
+        on_failure: str = "stop",
+        may_be_passed: bool = False,
+        **others: Any,
+    ) -> Dict[str, Any]:
+        """Adds a run to the queue, and returns its entry. `start_at`: a `datetime`, Unix time, or `{"after": ID}` of an entry or a run. `requires`: `devices` and `labware` that must be there. `on_failure`: `stop` pauses the queue, `go_on` does not. `samples`, `priority`, `submission_id` and the others as for `submit`."""
+        start = start_at if start_at is None or isinstance(start_at, (int, float, dict)) else start_at.timestamp()
+        body = {"submission": _submission_of(workflow, mode, variables, groups, samples, others), "start_at": start, "requires": requires or {}}
+        return self.request("POST", "/api/queue", {**body, "on_failure": on_failure, "may_be_passed": may_be_passed})
+
+    def move_in_queue(self, entry_id: str, **to: Any) -> Dict[str, Any]:
+        """Moves an entry that waits: `before` another entry, `to` `first` or `last`. Or gives it another `start_at`."""
+        return self.request("POST", f"/api/queue/{quote(entry_id, safe='')}/move", to)
+
+    def remove_from_queue(self, entry_id: str) -> Dict[str, Any]:
+        """Removes an entry that waits."""
+        return self.request("DELETE", f"/api/queue/{quote(entry_id, safe='')}")
+
+    def start_queue_entry(self, entry_id: str) -> Run:
+        """Starts an entry now: before its time, out of turn, also while the queue is paused."""
+        answer = self.request("POST", f"/api/queue/{quote(entry_id, safe='')}/start", {})
+        return Run(self, answer["execution_id"], answer)
+
+    def pause_queue(self) -> Dict[str, Any]:
+        """Lets nothing more begin. Open runs go on."""
+        return self.request("POST", "/api/queue/pause", {})
+
+    def resume_queue(self, *, since: Optional[float] = None) -> Dict[str, Any]:
+        """Lets the queue go on. `since`: that of the pause that you have seen; another pause refuses it."""
+        return self.request("POST", "/api/queue/resume", {} if since is None else {"since": since})
 
     def simulate(self, workflow: str, *, mode: str = "LIVE", variables: Optional[Dict[str, Any]] = None, samples: Any = None) -> Dict[str, Any]:
         """What a run would come to (`verdict`, `makespan_s`, `gantt`); nothing moves. `samples` as for `submit`."""

@@ -146,3 +146,29 @@ say(run.info()["workflow_version"], run.workflow()["document"]["variables"]["spe
   const [there, back] = [['variables.speed.default: 400 -> 600'], ['variables.speed.default: 600 -> 400']]
   t.same(said, [there, there, back, 3, [3, 2, 1], 3, { default: 400 }])
 })
+
+withPython('the queue is filled, ordered and started; a run gets another priority', async (t) => {
+  const { url, secrets } = await withDemo(t)
+  const said = await printed(
+    t,
+    { url, key: secrets.operate },
+    `from datetime import datetime, timedelta
+bench.pause_queue()
+add = lambda **more: bench.add_to_queue("seal-and-spin", mode="PURE_SIM", **more)
+first = add(samples=[{"speed": 600}, {"speed": 700}])
+later = add(start_at=datetime.now() + timedelta(days=1), on_failure="go_on", priority=3)
+after = add(start_at={"after": first["entry_id"]})
+say(first["groups"], later["number"], after["start_at"] == {"after": first["entry_id"]})
+bench.move_in_queue(after["entry_id"], to="first", start_at=None)
+bench.remove_from_queue(later["entry_id"])
+queue = bench.queue()
+say(queue["state"], [one["entry_id"] == known["entry_id"] for one, known in zip(queue["entries"], [after, first])])
+say(bench.start_queue_entry(after["entry_id"]).wait()["status"])
+bench.resume_queue(since=bench.queue()["paused"]["since"])
+run = bench.submit("seal-and-spin", mode="DEVICE_SIM", priority=2)
+say(run.set_priority(5)["success"])
+run.stop()
+`,
+  )
+  t.same(said, [2, 1, true, 'paused', [true, true], 'COMPLETED', true])
+})

@@ -22,6 +22,9 @@ with bench.lock("sealer-1", note="calibration") as sealer:
 run = bench.submit("seal-and-spin", variables={"speed": 600})
 run = bench.submit("seal-and-spin", samples=[{"barcode": "P-1", "speed": 600}])
 print(bench.check_samples("seal-and-spin", "speed\\n600\\n")["mistakes"])
+entry = bench.add_to_queue("seal-and-spin", start_at=datetime.now() + timedelta(hours=1), priority=2)
+bench.move_in_queue(entry["entry_id"], to="first")
+bench.start_queue_entry(entry["entry_id"]).set_priority(3)
 for thread in run.held():
     run.recover(thread["thread_id"], "RETRY")
 for row in run.values() + run.readings() + run.record("action"):
@@ -106,8 +109,8 @@ test('a program with a client beside it passes mypy --strict, which finds what i
     [
       'arm.py:16: error: TypedDict "Point" has no key "colour"  [typeddict-item]',
       'arm.py:21: error: Incompatible types (expression has type "Literal[\'open\']", TypedDict item "gripper" has type "Optional[Literal[\'empty\', \'full\']]")  [typeddict-item]',
-      'evening.py:21: error: Unexpected keyword argument "state" for "runs" of "Bench"  [call-arg]',
-      'evening.py:26: error: Missing named argument "duration" for "__call__" of "_shake"  [call-arg]',
+      'evening.py:24: error: Unexpected keyword argument "state" for "runs" of "Bench"  [call-arg]',
+      'evening.py:29: error: Missing named argument "duration" for "__call__" of "_shake"  [call-arg]',
       'reader.py:16: error: Argument 1 to "read" of "Reader" has incompatible type "str"; expected "int"  [arg-type]',
     ],
   )

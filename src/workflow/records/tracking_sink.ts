@@ -2,9 +2,11 @@
 
 import type { Context, RuntimeEvent } from '../../events/event.ts'
 import type { Sink } from '../../events/sinks.ts'
+import type { RunPart } from '../plans/plan.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Submission } from '../runs/submission.ts'
-import type { LabwareThread } from '../threads/thread.ts'
+import { isLabware } from '../state/labware.ts'
+import type { ThreadState } from '../state/run.ts'
 import {
   type EndStatus,
   type ExecutionRow,
@@ -44,9 +46,11 @@ export class ExecutionTrackingSink implements Sink {
       ThreadRecord,
       'thread_name' | 'template_name' | 'pause_reason' | 'last_error'
     >
+    const execution = this.#find(execution_id)
     // At the event CREATED, the execution does not have the thread yet.
-    const thread = this.#find(execution_id)?.threads.get(thread_id)
-    const { submission_id = null, group_id = null } = thread?.origin ?? {}
+    const making = execution?.threadFactory.making
+    const state = execution?.threads.get(thread_id)?.state ?? (making?.thread_id === thread_id ? making : undefined)
+    const { submission_id = null, group_id = null } = state ?? {}
     const record = {
       thread_id,
       execution_id,
@@ -58,7 +62,7 @@ export class ExecutionTrackingSink implements Sink {
       since: timestamp,
       pause_reason,
       last_error,
-      ...labwareOf(thread),
+      ...(state && labwareOf(state)),
     }
     for (const store of this.#stores) store.thread(record)
   }
@@ -98,14 +102,18 @@ export function recordAnew(execution: Execution, records: Records): void {
       since: state.since,
       pause_reason: control.pause_reason,
       last_error,
-      ...labwareOf(thread),
+      ...labwareOf(state),
     })
   }
 }
 
-function labwareOf(thread: LabwareThread | undefined): Pick<ThreadRecord, 'labware_id' | 'barcode' | 'part'> {
-  if (thread?.plan.part) return { part: thread.plan.part }
-  return thread ? { labware_id: thread.labware.labware_id, barcode: thread.labware.barcode } : {}
+function labwareOf({
+  template,
+  labware,
+}: Pick<ThreadState, 'template' | 'labware'>): Pick<ThreadRecord, 'labware_id' | 'barcode' | 'part'> {
+  // The operations of the run itself have the name of their part.
+  if (!isLabware(labware)) return { part: template as RunPart }
+  return { labware_id: labware.labware_id, barcode: labware.barcode }
 }
 
 function rowOf({ execution_id, workflow, environment, started_at, record }: Execution): ExecutionRow {

@@ -25,6 +25,8 @@ type Run = RunPorts & {
 } & BarcodeRun
 
 export class ThreadFactory {
+  /** The state of the thread that is made just now: its event CREATED comes before the run has the thread. */
+  making: ThreadState | null = null
   readonly #execution: Run
   /** The state in which the names are counted. */
   readonly #entry: Entry<'execution'>
@@ -95,7 +97,9 @@ export class ThreadFactory {
       seat: environment.scheduler.whereIs(labware.labware_id) ?? null,
       frames: [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false }],
     }
-    const thread = new LabwareThread(this.#execution, plan, v.parse(ThreadState, beginning))
+    this.making = v.parse(ThreadState, beginning)
+    const thread = new LabwareThread(this.#execution, plan, this.making)
+    this.making = null
     if (standing) this.#takeUp(thread)
     return thread
   }
