@@ -139,7 +139,10 @@ test('every value is written as CSV, into files that are bounded, after a torn r
 
 const nodemailer = process.env.BENCHD_NODEMAILER ?? ''
 const noMail =
-  skip || (nodemailer && existsSync(join(nodemailer, 'package.json')) ? noSmtpServer() : 'BENCHD_NODEMAILER names no folder of the package nodemailer')
+  skip ||
+  (nodemailer && existsSync(join(nodemailer, 'package.json'))
+    ? noSmtpServer()
+    : 'BENCHD_NODEMAILER names no folder of the package nodemailer')
 
 function noSmtpServer(): string | false {
   try {

@@ -2,6 +2,7 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Sink } from '../events/sinks.ts'
+import { onBehalfOf, onOurOwn } from '../kit/blame.ts'
 import { sleep } from '../kit/clock.ts'
 import { loadModule } from '../kit/modules.ts'
 import type { PluginBench, PluginSink, Stop } from './author.ts'
@@ -27,7 +28,7 @@ export class InProcessPlugin extends PluginRunner {
     if (this.state !== 'running') return
     this.state = 'stopped'
     try {
-      await this.#within(ending_ms, (async () => this.#stop?.())())
+      await this.#within(ending_ms, (async () => onBehalfOf(this, () => this.#stop?.()))())
     } catch (error) {
       this.note(messageOf(error))
       this.warn(`failed to stop: ${messageOf(error)}`)
@@ -58,9 +59,9 @@ export class InProcessPlugin extends PluginRunner {
     const path = await this.found()
     if (path === undefined || this.#isEnding) return
     try {
-      const plugin = pluginOf(await loadModule(path), path)
+      const plugin = pluginOf(await onBehalfOf(this, () => loadModule(path)), path)
       this.title = plugin.name
-      this.#stop = (await this.#within(starting_ms, (async () => plugin.start(this.#bench()))())) || undefined
+      this.#stop = (await this.#within(starting_ms, (async () => onBehalfOf(this, () => plugin.start(this.#bench())))())) || undefined
       this.state = 'running'
       this.parts.log.info(`the plug-in ${this.name} is started from ${path}, in the process of the service`)
       if (this.#isEnding) await this.end()
@@ -88,7 +89,7 @@ export class InProcessPlugin extends PluginRunner {
     return benchFor(start, {
       registerSink: (sink) => this.#register(sink),
       unregisterSink: (sink) => this.#unregister(sink),
-      call: (method, path, body) => call({ name: this.name, scope: config.scope }, { method, path, body }),
+      call: (method, path, body) => onOurOwn(() => call({ name: this.name, scope: config.scope }, { method, path, body })),
       log: (message) => log.info(`plug-in ${this.name}: ${message}`),
       lists: {
         getEventsSince: (timestamp) => hub.getEventsSince(timestamp ?? undefined),
@@ -101,7 +102,7 @@ export class InProcessPlugin extends PluginRunner {
     if (this.#sinks.has(sink) || this.#isEnding) return
     const counted = namedSink(this.name, sink, (call) => {
       this.handled++
-      return this.#noted(call)
+      return onBehalfOf(this, () => this.#noted(call))
     })
     this.#sinks.set(sink, counted)
     this.parts.hub.registerSink(counted)
