@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
@@ -177,6 +177,13 @@ test('the file is found by its name, by a path from the configuration, or as an 
     json(content)
     t.equal(await placeOf({ name: 'x', module: 'lab-lamp' }, config), main)
   }
+  writeFileSync(main, "import '../part.js'")
+  const part = file('plugins/node_modules/lab-lamp/part.js', "export * from './open.js'")
+  chmodSync(file('plugins/node_modules/lab-lamp/open.js'), 0o666)
+  const open = { code: 'config', message: /no code from .*lab-lamp\/open\.js, because other users may write to it/ }
+  await t.rejects(placeOf({ name: 'x', module: 'lab-lamp' }, config), open, 'a file that it imports')
+  symlinkSync(part, join(folder, 'linked.js'))
+  await t.rejects(placeOf({ name: 'x', module: './linked.js' }, config), open, 'a file that the target of a link imports')
   chmodSync(join(folder, 'plugins'), 0o777)
   await t.rejects(placeOf({ name: 'lamp' }, config), { code: 'config', message: /because other users may write to it/ })
 })
