@@ -6,7 +6,7 @@ import { onBehalfOf, onOurOwn } from '../kit/blame.ts'
 import { sleep } from '../kit/clock.ts'
 import { loadModule } from '../kit/modules.ts'
 import type { PluginBench, PluginSink, Stop } from './author.ts'
-import { benchFor, namedSink, pluginOf } from './bench_for.ts'
+import { benchFor, namedSink, pluginOf, stopOf } from './bench_for.ts'
 import { PluginRunner } from './plugin_runner.ts'
 
 /** The time for `start` and for `stop`. Code that blocks takes as long as it likes. */
@@ -61,14 +61,24 @@ export class InProcessPlugin extends PluginRunner {
     try {
       const plugin = pluginOf(await onBehalfOf(this, () => loadModule(path)), path)
       this.title = plugin.name
-      this.#stop = (await this.#within(starting_ms, (async () => onBehalfOf(this, () => plugin.start(this.#bench())))())) || undefined
+      const started = (async () => stopOf(await onBehalfOf(this, () => plugin.start(this.#bench()))))()
+      this.#stop = await this.#within(starting_ms, started).catch((error) => this.#stopLater(started, error))
       this.state = 'running'
       this.parts.log.info(`the plug-in ${this.name} is started from ${path}, in the process of the service`)
       if (this.#isEnding) await this.end()
     } catch (error) {
       this.#detach()
+      this.state = 'stopped'
+      // Nobody asks for it any more.
+      if (this.#isEnding) return
       this.giveUp(`it cannot be started: ${messageOf(error)}`, `mend it, then: benchd plugins restart ${this.name}`)
     }
+  }
+
+  /** Ends the work of a `start` that is still under way, once that is done. */
+  #stopLater(started: Promise<Stop | undefined>, why: unknown): never {
+    started.then((stop) => onBehalfOf(this, () => stop?.())).catch((error) => error !== why && this.fault(error))
+    throw why
   }
 
   async #within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
@@ -99,7 +109,7 @@ export class InProcessPlugin extends PluginRunner {
   }
 
   #register(sink: PluginSink): void {
-    if (this.#sinks.has(sink) || this.#isEnding) return
+    if (this.#sinks.has(sink) || this.#isEnding || this.state === 'failed') return
     const counted = namedSink(this.name, sink, (call) => {
       this.handled++
       return onBehalfOf(this, () => this.#noted(call))

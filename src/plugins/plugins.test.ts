@@ -241,3 +241,34 @@ test('requests that wait need one timer between them', async (t) => {
   t.same(linesOf(fileOf(configs.asks!)), ['done'])
   t.ok(timers >= 50 && timers <= 150, `${timers} timers`)
 })
+
+test('a start that takes too long is stopped when it is done, and is no matter any more after a restart', async (t) => {
+  const clock: Clock = { now: () => systemClock.now(), after: (ms, call) => systemClock.after(ms / 100, call) }
+  const { plugins, until, incidents, sinks } = pluginsFor(t, { clock })
+  const code = pluginCode(`
+    write('began')
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    bench.registerSink({ onEvent() {} })
+    return () => write('stopped')`)
+  const configs = configured({ late: { code, in_process: true } })
+  await plugins.apply(configs)
+  const lines = async (count: number) => {
+    while (linesOf(fileOf(configs.late!)).length < count) await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  await lines(1)
+  await plugins.restart('late')
+  await until('late', isIn('failed'))
+  await lines(4)
+  t.equal(incidents.length, 1)
+  t.match(incidents, [/it took more than 30 s/])
+  t.same(linesOf(fileOf(configs.late!)), ['began', 'began', 'stopped', 'stopped'])
+  t.equal(sinks.size, 0)
+})
+
+test('a start that returns what is no function is refused in both layers', async (t) => {
+  const { plugins, until } = pluginsFor(t, { pauses_ms: [] })
+  const code = pluginCode('return 5')
+  await plugins.apply(configured({ near: { code, in_process: true }, far: { code } }))
+  for (const name of ['near', 'far'])
+    t.match(await until(name, isIn('failed')), { last_error: /start returned a number; return the function/ })
+})
