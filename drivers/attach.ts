@@ -4,6 +4,7 @@ import type { Device, Link } from '../src/devices/device.ts'
 import type { Clock } from '../src/kit/clock.ts'
 import { type AnyDriver, isOnPins, type LineDriver, serialOf } from './driver.ts'
 import { type Guard, guarded } from './guarded.ts'
+import { guardedDevice } from './guarded_device.ts'
 import { opened } from './own_operations.ts'
 import { board, type Hardware } from './transports/board.ts'
 import { joined } from './transports/joined_lines.ts'
@@ -50,8 +51,9 @@ type OnLine = { link: Line; clock: Clock; settings: unknown; guard: Guard | unde
 /** Makes the device at the end of a line. */
 function onLine(driver: LineDriver, { link, clock, settings, guard }: OnLine): AttachedAndGuarded {
   if (!guard) return { device: opened(driver, { line: link, clock, settings }), link }
-  const { line, clock: time, fail } = guarded(link, clock, guard)
-  return { device: opened(driver, { line, clock: time, settings }), link: line, fail }
+  const { line, clock: time, enter, fail } = guarded(link, clock, guard)
+  const wrap = (device: Device) => guardedDevice(device, enter)
+  return { device: enter(() => opened(driver, { line, clock: time, settings }, wrap)), link: line, fail }
 }
 
 /** Makes the line of a driver on the network: all connections to the instrument itself, or the one to its serial box. */

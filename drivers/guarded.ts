@@ -4,6 +4,7 @@
 import { performance } from 'node:perf_hooks'
 import type { Link } from '../src/devices/device.ts'
 import { messageOf } from '../src/errors.ts'
+import { onBehalfOf } from '../src/kit/blame.ts'
 import type { Clock } from '../src/kit/clock.ts'
 import type { Line } from './transports/line.ts'
 
@@ -11,13 +12,15 @@ import type { Line } from './transports/line.ts'
 export type Guard = {
   /** Called with the milliseconds for which its code kept the event loop. */
   slow(ms: number): void
+  /** Called with an error that nobody caught. */
+  failed(error: unknown): void
 }
 
 /** From here on a turn of the event loop delays a stop. */
 const slow_ms = 200
 
-/** A guarded line. `fail` ends what the device does, as the loss of the line does. */
-export type Guarded = { line: Line; clock: Clock; fail(error: unknown): void }
+/** A guarded line. `enter` calls code of the driver. `fail` ends what the device does, as the loss of the line does. */
+export type Guarded = { line: Line; clock: Clock; enter<Value>(call: () => Value): Value; fail(error: unknown): void }
 
 export function guarded(line: Line, clock: Clock, guard: Guard): Guarded {
   const lost: ((reason: string) => void)[] = []
@@ -27,11 +30,20 @@ export function guarded(line: Line, clock: Clock, guard: Guard): Guarded {
     for (const call of lost) call(reason)
   }
   const turns = new Turns(guard)
+  const owner = {
+    fault(error: unknown) {
+      guard.failed(error)
+      fail(error)
+    },
+  }
+  const enter = <Value>(call: () => Value): Value => {
+    turns.begin()
+    return onBehalfOf(owner, call)
+  }
   const caught = <Given extends unknown[]>(call: (...given: Given) => void) => {
     return (...given: Given) => {
-      turns.begin()
       try {
-        call(...given)
+        enter(() => call(...given))
       } catch (error) {
         fail(error)
       }
@@ -47,7 +59,7 @@ export function guarded(line: Line, clock: Clock, guard: Guard): Guarded {
     clock: timed(line.clock),
     ...(line.pacing && { pacing: timed(line.pacing) }),
   }
-  return { line: over(line, around), clock: timed(clock), fail }
+  return { line: over(line, around), clock: timed(clock), enter, fail }
 }
 
 /** Returns the same with some of its members replaced. */

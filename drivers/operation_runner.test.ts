@@ -49,3 +49,9 @@ test('an operation that has ended leaves nothing behind', async (t) => {
   going.end(new LabError('stopped', 'a stop'))
   t.notOk(seen[0]!.aborted)
 })
+
+test('an operation gets what the service gives besides the signal', async (t) => {
+  const { going } = started()
+  const operation = going.operation(async (_: object, _signal, { progressed }: { progressed(): string }) => progressed())
+  t.equal(await operation({}, new AbortController().signal, { progressed: () => 'half' }), 'half')
+})

@@ -29,16 +29,16 @@ export class OperationRunner {
     this.end(new LabError('stopped', 'interrupted by a stop'))
   }
 
-  /** Makes an operation for the service to call. `work` receives a signal that is aborted when the operation has to end. */
-  operation<Params, Result>(work: (params: Params, going: AbortSignal) => Promise<Result>) {
-    return async (params: Params, signal: AbortSignal): Promise<Result> => {
+  /** Makes an operation for the service to call. `work` receives a signal that is aborted when the operation has to end, and every further argument. */
+  operation<Params, Result, More extends unknown[] = []>(work: (params: Params, going: AbortSignal, ...more: More) => Promise<Result>) {
+    return async (params: Params, signal: AbortSignal, ...more: More): Promise<Result> => {
       signal.throwIfAborted()
       const going = new AbortController()
       const end = () => going.abort(signal.reason)
       signal.addEventListener('abort', end)
       this.#now.add(going)
       try {
-        const result = await work(params, going.signal)
+        const result = await work(params, going.signal, ...more)
         going.signal.throwIfAborted()
         return result
       } finally {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../src/errors.ts'
+import { onBehalfOf, ownerBlamed } from '../src/kit/blame.ts'
 import { statOf } from '../src/kit/disk.ts'
 import { stampOf } from '../src/kit/durable.ts'
 import { namesIn, readText } from '../src/kit/files.ts'
@@ -14,9 +15,11 @@ import { parseJson } from '../src/kit/json.ts'
 import { loadExports } from '../src/kit/modules.ts'
 import { treeOf } from '../src/kit/tree.ts'
 import { mustBeTrusted } from '../src/kit/trusted_folder.ts'
-import { type AnyDriver, isOnPins } from './driver.ts'
+import { type AnyDriver, isOnPins, type LineDriver } from './driver.ts'
+import { mustBeProfile } from './guarded_device.ts'
 import { type DriverName, drivers } from './index.ts'
 import { mustBeType, ownOf } from './own_operations.ts'
+import type { Simulate, Simulator } from './transports/simulator.ts'
 
 /** The place of a driver of the lab's own. */
 export type Place = { source: 'folder' | 'package'; path: string }
@@ -62,7 +65,7 @@ export async function outsideDriver(name: string, place: Place): Promise<Outside
     const stamp = await checkedStamp(place.path)
     const known = loaded.get(place.path)
     if (known?.stamp === stamp) return known
-    const found = { ...its, stamp, ...(await attempted(place)) }
+    const found = { ...its, stamp, ...(await attempted({ ...place, name })) }
     loaded.set(place.path, found)
     return found
   } catch (error) {
@@ -79,19 +82,56 @@ export function driverIn(path: string): Promise<OutsideDriver> {
 
 /** Returns the name of the driver whose code is on the stack of an error; undefined if it is none of the lab's own. */
 export function driverBlamed(error: unknown): string | undefined {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
-  const lines = stack.split('\n').slice(1)
-  for (const line of lines) for (const { path, name } of loaded.values()) if (line.includes(`${pathToFileURL(path).href}/`)) return name
+  for (const { path, name } of loaded.values()) if (isIn(path, error)) return name
+  for (const [path, name] of loading) if (isIn(path, error)) return name
   return undefined
 }
 
 type Attempt = { version: string | null } & ({ driver: AnyDriver } | { why: string })
 
-async function attempted(place: Place): Promise<Attempt> {
+/** The drivers that are being loaded, by their paths. */
+const loading = new Map<string, string>()
+
+/** Rejects with an error that the module throws where nobody waits for it, as in a promise of its own. */
+async function watched<Value>({ name, path }: Place & { name: string }, work: () => Promise<Value>): Promise<Value> {
+  let fail: (error: unknown) => void = () => {}
+  const stray = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  const owner = { fault: fail, driver: name }
+  const heard = (error: unknown) => {
+    if (ownerBlamed(error) === owner || isIn(path, error)) return fail(error)
+    if (process.listenerCount('uncaughtException') > 1) return
+    process.stderr.write(`${error instanceof Error ? error.stack : messageOf(error)}\n`)
+    process.exit(1)
+  }
+  loading.set(path, name)
+  process.on('uncaughtException', heard)
+  try {
+    // A rejected promise is told of after the turn in which it was rejected.
+    const done = onBehalfOf(owner, work).then((value) => new Promise<Value>((resolve) => setImmediate(() => resolve(value))))
+    return await Promise.race([done, stray])
+  } finally {
+    process.off('uncaughtException', heard)
+    loading.delete(path)
+    stray.catch(() => undefined)
+  }
+}
+
+/** Whether code of the folder is on the stack of an error. */
+function isIn(path: string, error: unknown): boolean {
+  const stack = error instanceof Error ? String(error.stack ?? '') : ''
+  return stack
+    .split('\n')
+    .slice(1)
+    .some((line) => line.includes(`${pathToFileURL(path).href}/`))
+}
+
+async function attempted(place: Place & { name: string }): Promise<Attempt> {
   const manifest = await manifestOf(place.path)
   const version = manifest?.version ?? null
   try {
-    return { version, driver: await load(place, entryOf(place, manifest)) }
+    return { version, driver: await watched(place, () => load(place, entryOf(place, manifest))) }
   } catch (error) {
     return { version, why: messageOf(error) }
   }
@@ -132,8 +172,14 @@ function checkedDriver(driver: AnyDriver, entry: string): AnyDriver {
   const usual = v.safeParse(driver.settings, {})
   if (!usual.success) throw new LabError('invalid', `${entry}: its settings must all have defaults: ${usual.issues[0].message}`)
   ownOf(driver, usual.output)
-  driver.profile(usual.output)
-  return driver
+  const profile = (settings: unknown) => mustBeProfile(driver.profile(settings))
+  profile(usual.output)
+  const simulate: Simulate<unknown> = (at) => {
+    const made = (driver as LineDriver).simulate(at) as Simulator | undefined
+    if (typeof made?.receive === 'function' && typeof made.powerOff === 'function') return made
+    throw new LabError('invalid', `${entry}: its simulate returned no simulator, which has receive(bytes) and powerOff()`)
+  }
+  return { ...driver, profile, simulate } as AnyDriver
 }
 
 type Manifest = { version?: string; main?: string; exports?: unknown }

@@ -5,7 +5,7 @@ import { BridgeType, Operations, type OwnOperation, ownOperations, Readings } fr
 import type { AskedOperation, Device, SelfDescribed } from '../src/devices/device.ts'
 import { operations as table } from '../src/devices/operations.ts'
 import { measurements } from '../src/devices/reading_table.ts'
-import { LabError } from '../src/errors.ts'
+import { LabError, messageOf } from '../src/errors.ts'
 import { checked } from '../src/kit/schema.ts'
 import type { LineDriver, OwnAsked, PinsDriver } from './driver.ts'
 
@@ -19,13 +19,15 @@ const taken: ReadonlySet<string> = new Set([
   ...['described', 'gripper', 'skills', 'person', 'points', 'unfit', 'choices', 'lacks', 'renew', 'end', 'unhaltable', 'pick', 'place'],
 ])
 
-/** Makes the device, and adds what its driver describes. Throws `invalid` for a device that lacks a method. */
+/** Makes the device, and adds what its driver describes. `wrap` replaces the device. Throws `invalid` for a device that lacks a method. */
 export function opened<At extends { settings: Settings }, Settings>(
   driver: Pick<AnyDriverOf<Settings>, 'own'> & { open(at: At): Device },
   at: At,
+  wrap = (device: Device) => device,
 ): Device {
-  const device = driver.open(at)
-  for (const name of needed) mustHave(device, name, 'every device has it')
+  const made = driver.open(at)
+  for (const name of needed) mustHave(made, name, 'every device has it')
+  const device = wrap(made)
   const own = ownOf(driver, at.settings)
   if (own) Object.defineProperty(device, 'described', { value: describedBy(device, own), configurable: true })
   return device
@@ -70,16 +72,34 @@ function describedBy(device: Device, { operations, readings }: Described): SelfD
     async perform({ operation, params, operation_id, progressed }: AskedOperation, signal) {
       const asked: OwnAsked = { operation_id, progressed }
       const data = await methods[operation]!(params, signal, asked)
-      return data === undefined ? {} : { data }
+      return data === undefined ? {} : { data: plain(data) }
     },
     async read(reading) {
       const answer = await methods[reading]!()
       const { value, target = null } =
-        typeof answer === 'number' ? { value: answer } : (answer as { value: number; target?: number | null })
-      if (Number.isFinite(value)) return { value, target }
+        typeof answer === 'number' ? { value: answer } : ({ ...Object(answer) } as { value: number; target?: number | null })
+      if (Number.isFinite(value) && (target === null || Number.isFinite(target))) return { value, target }
       throw new LabError('device_failed', `its driver gave ${value} as ${reading}; look for the mistake in the driver`)
     },
   }
+}
+
+/** The longest result of an operation, in characters of JSON. */
+const longestData = 1024 * 1024
+
+/** Returns the values that an operation gives as JSON has them. Throws `device_failed` for anything that no record can hold. */
+function plain(data: unknown): unknown {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(data)
+  } catch (error) {
+    throw new LabError('device_failed', `its driver gave values that are no JSON (${messageOf(error)}); look for the mistake in the driver`)
+  }
+  if (text === undefined || typeof data !== 'object')
+    throw new LabError('device_failed', `its driver gave a ${typeof data} in place of values by name; look for the mistake in the driver`)
+  if (text.length > longestData)
+    throw new LabError('device_failed', 'its driver gave values of more than 1 MiB; return numbers and short texts')
+  return JSON.parse(text) as unknown
 }
 
 function mustHave(device: Device | undefined, name: string, why: string): void {

@@ -84,6 +84,18 @@ test('what is packed runs a plug-in in TypeScript in a process of its own', { sk
   t.match(await check.ended, { code: 0 })
 })
 
+test('what is packed begins a driver, which passes its tests', { skip: noTypeScript }, async (t) => {
+  const home = laidOut(t, packed())
+  const benchd = async (...words: string[]) => {
+    const its = running(t, home, words, {}, `${home}/benchd/dist/bundle/main.js`)
+    its.child.stdout.resume()
+    return its.ended
+  }
+  t.match(await benchd('drivers', 'new', 'my_pump', '--type', 'pump', '--folder', `${home}/drivers`), { code: 0, stderr: '' })
+  t.ok(existsSync(`${home}/drivers/my_pump/driver.test.ts`))
+  t.match(await benchd('drivers', 'test', `${home}/drivers/my_pump`, '--only', 'the state is read'), { code: 0 })
+})
+
 test('what is packed serves every page with what it loads, and workflows in TypeScript', { skip: noTypeScript }, async (t) => {
   const ended: Promise<unknown>[] = []
   t.teardown(() => Promise.all(ended))

@@ -80,6 +80,7 @@ function guardOf({ device_id, driver, outside }: DrivenConfig, { log, clock }: P
   if (!outside) return undefined
   let next = Number.NEGATIVE_INFINITY
   return {
+    failed: (error) => log.error(`the driver ${driver} failed; ${device_id} cannot be used until initialized`, error),
     slow(ms) {
       if (clock.now() < next) return
       next = clock.now() + 60_000
@@ -151,7 +152,9 @@ function rehearsing(device: DeviceConfig, around: Rehearsing): Configured {
   if (device.kind === 'person') return { ...person(device, scaled(clock, time_scale)), simulated: true, time_scale }
   if (device.kind === 'unloaded') return notLoaded(device)
   const { simulation, ...made } =
-    device.kind === 'bridge' ? onSimulatedBridge(device, around) : onSimulator(device, time_scale, clock, device.outside && { slow() {} })
+    device.kind === 'bridge'
+      ? onSimulatedBridge(device, around)
+      : onSimulator(device, time_scale, clock, device.outside && { slow() {}, failed() {} })
   hands?.set(device.device_id, simulation)
   const link = untilClosed(made.driven.link, () => simulation.powerOff())
   // The configuration names the real instrument.

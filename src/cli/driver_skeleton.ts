@@ -18,11 +18,13 @@ export function mustBeDriverName(name: string, type: string, shipped: readonly s
 
 const files = ['driver.ts', 'protocol.ts', 'errors.ts', 'simulator.ts', 'driver.test.ts', 'README.md', 'package.json', 'tsconfig.json']
 
+/** Returns the name of a template. The package leaves out every file with `.test.` in its name. */
+const templateOf = (file: string) => `./driver_template/${file.replace('.test.', '_test.')}.txt`
+
 /** Returns the texts of the files by their names. */
 export async function driverFiles(name: string, type: string): Promise<Record<string, string>> {
   const isShaker = type === shaker
-  const part = async (file: string) =>
-    new TextDecoder().decode(await readShipped(new URL(`./driver_template/${file}.txt`, import.meta.url)))
+  const part = async (file: string) => new TextDecoder().decode(await readShipped(new URL(templateOf(file), import.meta.url)))
   const words: Record<string, string> = {
     PROFILE: (await part(isShaker ? 'profile_of_shaker' : 'profile_of_own')).trimEnd(),
     RETURN: isShaker ? '' : '    return { speed }',

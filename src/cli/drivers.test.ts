@@ -165,12 +165,22 @@ const breaks = [
   ['at load', 'driver.ts', 'import { errorTable }', "throw new Error('broken')\nimport { errorTable }", 'unloaded'],
   ['in its profile', 'driver.ts', 'profile: () => ({', "profile: () => ({ ...JSON.parse('broken'),", 'unloaded'],
   ['at open', 'driver.ts', 'open: (at) => new Instrument(at)', "open: () => { throw new Error('broken') }", 'unloaded'],
+  ['by a profile that is none', 'driver.ts', 'limits: {}, features', 'limits: 7, features', 'unloaded'],
+  ['by a simulator that is none', 'driver.ts', '  simulate,\n})', '  simulate: () => null as never,\n})', 'unloaded'],
+  ['by a promise of its module', 'driver.ts', 'const look_ms', "Promise.reject(new Error('broken'))\nconst look_ms", 'unloaded'],
   ['by a device without halt', 'driver.ts', 'async halt()', 'async halts()', 'unloaded'],
   [
     'in an operation',
     'driver.ts',
     '    // A command that moves',
     "    if (signal) throw new Error('broken')\n    // A command that moves",
+    'operation',
+  ],
+  [
+    'by values that no record can hold',
+    'driver.ts',
+    '    // A command that moves',
+    "    if (signal) return { speed: 1n, broken: 'broken' } as never\n    // A command that moves",
     'operation',
   ],
   [
@@ -198,34 +208,81 @@ for (const [where, file, from, to, kind] of breaks)
     t.match(await call('POST', '/api/devices/shaker-1/initialize', {}), { success: true })
     const shaking = call('POST', '/api/devices/shaker-1/shake', { speed: 500, duration: 30 })
     if (kind === 'unloaded') {
-      t.match(await device(), { state: 'disconnected', unfit: /its driver my_pump could not be used: .*(broken|no method halt)/ })
+      t.match(await device(), {
+        state: 'disconnected',
+        unfit: /its driver my_pump could not be used: .*(broken|no method halt|a wrong profile\.limits|no simulator)/,
+      })
       await t.rejects(call('POST', '/api/devices/pump-1/initialize', {}), { message: /pump-1: its driver my_pump could not be used/ })
       await t.rejects(call('POST', '/api/devices/pump-1/stop', {}), { message: /red button/ })
       t.ok(words.some((line) => line.startsWith('pump-1 cannot be used')))
     } else {
       await call('POST', '/api/devices/pump-1/initialize', {})
       const params = { speed: 500, duration: 60 }
-      await t.rejects(call('POST', '/api/devices/pump-1/perform', { operation: 'run_for', params }), { message: /broken/ })
-      t.match(await device(), { fault: { error: /broken/ } })
+      await t.rejects(call('POST', '/api/devices/pump-1/perform', { operation: 'run_for', params }), { message: /broken|no JSON/ })
+      t.match(await device(), { fault: { error: /broken|no JSON/ } })
     }
     t.match(await shaking, { success: true }, 'another device goes on')
   })
 
-test('what a driver throws where nobody waits for it does not end the service', async (t) => {
-  const { folder, change, call, places, data } = await home(t)
-  change('driver.ts', '    // A command that moves', "    void Promise.reject(new Error('broken'))\n    // A command that moves")
-  const service = running(t, folder, ['serve', ...places, ...data])
-  await service.line(/listens on/)
-  service.child.stdout.resume()
-  for (const device of ['shaker-1', 'pump-1']) await call('POST', `/api/devices/${device}/initialize`, {})
-  const shaking = call('POST', '/api/devices/shaker-1/shake', { speed: 500, duration: 30 })
-  const params = { speed: 500, duration: 60 }
-  await t.rejects(call('POST', '/api/devices/pump-1/perform', { operation: 'run_for', params }), {
-    message: /its driver failed \(broken\)/,
+/** Things that go wrong where nobody waits for them. Most leave no trace of the driver in their stack. */
+const strays = [
+  ['a promise that is rejected', "void Promise.reject(new Error('broken'))", /its driver failed \(broken\)/],
+  ['a text in a timer of Node', "setTimeout(() => { throw 'broken' }, 20)", /its driver failed \(broken\)/],
+  ['a text in a promise', "void Promise.reject('broken')", /its driver failed \(.*broken/s],
+  [
+    'a socket without a listener',
+    'void import("node:net").then(({ connect }) => connect(1, "127.0.0.1"))',
+    /its driver failed \(connect ECONN/,
+  ],
+  [
+    'a question for whose answer it does not wait',
+    "void this.#exchange.query('NIX', { deadline_ms: 200, accepts: () => false })",
+    /its driver failed \(no reply/,
+  ],
+] as const
+
+for (const [what, code, message] of strays)
+  test(`what a driver throws where nobody waits for it does not end the service: ${what}`, async (t) => {
+    const { folder, change, call, places, data } = await home(t)
+    change('driver.ts', '    // A command that moves', `    ${code}\n    // A command that moves`)
+    const service = running(t, folder, ['serve', ...places, ...data])
+    await service.line(/listens on/)
+    service.child.stdout.resume()
+    for (const device of ['shaker-1', 'pump-1']) await call('POST', `/api/devices/${device}/initialize`, {})
+    const shaking = call('POST', '/api/devices/shaker-1/shake', { speed: 500, duration: 30 })
+    const params = { speed: 500, duration: 60 }
+    await t.rejects(call('POST', '/api/devices/pump-1/perform', { operation: 'run_for', params }), {
+      message,
+    })
+    t.match(await shaking, { success: true })
+    service.child.kill('SIGTERM')
+    t.match(await service.ended, { code: 0 })
   })
-  t.match(await shaking, { success: true })
-  service.child.kill('SIGTERM')
-  t.match(await service.ended, { code: 0 })
+
+test('a halt that returns no promise keeps no other device from being stopped', async (t) => {
+  const { folder, change, call } = await home(t)
+  change('driver.ts', 'async halt(): Promise<void> {', 'halt(): never { return undefined as never }\n  async halts(): Promise<void> {')
+  await served(t, folder)
+  await call('POST', '/api/devices/shaker-1/initialize', {})
+  const shaking = call('POST', '/api/devices/shaker-1/shake', { speed: 500, duration: 3000 }).catch((error) => error)
+  t.match(await call('POST', '/api/stop', {}), {
+    devices: [
+      { device_id: 'pump-1', success: false },
+      { device_id: 'shaker-1', success: true },
+    ],
+  })
+  t.match(await shaking, { message: /stop/ })
+})
+
+test('rubbish in place of an identity is a fault of its device alone', async (t) => {
+  const { folder, change, call } = await home(t)
+  change('driver.ts', 'return readIdentity(answer)!', 'return { model: 7n } as never')
+  await served(t, folder)
+  await until(async () => (await call<Device>('GET', '/api/devices/pump-1')).fault !== null)
+  t.match(await call('GET', '/api/devices/pump-1'), {
+    fault: { error: /its driver gave a wrong identify\.model: .* look for the mistake/ },
+  })
+  t.match(await call('POST', '/api/devices/shaker-1/initialize', {}), { success: true })
 })
 
 test('a driver that keeps the event loop is named in the log', async (t) => {

@@ -22,22 +22,19 @@ test('the service starts the plug-ins beside its configuration, a reload takes c
     lamp: { code: pluginCode('bench.log("is on")') },
     near: {
       code: pluginCode(
-        `setTimeout(() => { throw new Error('late') }, 10); setTimeout(() => void Promise.reject(new Error('refused')), 20)`,
+        `setTimeout(() => { throw new Error('late') }, 10); setTimeout(() => void Promise.reject(new Error('refused')), 20)
+        // No stack names the plug-in.
+        setTimeout(() => { throw 'a text' }, 30); const { connect } = await import('node:net'); setTimeout(() => connect(1, '127.0.0.1'), 40)`,
       ),
       in_process: true,
     },
   })
   const service = running(t, home, ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/data`])
-  for (const line of [
-    /the plug-in near threw outside of every call/,
-    /the plug-in near threw outside of every call/,
-    /plug-in lamp: is on/,
-  ])
-    await service.line(line)
+  for (const line of [...Array(4).fill(/the plug-in near threw outside of every call/), /plug-in lamp: is on/]) await service.line(line)
   const near = ['--data-dir', `${home}/data`]
   const list = async () => (await benchd(home, ['plugins', 'list', ...near])).stdout
   t.match(await list(), /^NAME +STATE .*\nlamp +\w+ +isolated +read .*plugins\/lamp\.js/)
-  t.match(await list(), /near +running +in_process +read .* refused\n/)
+  t.match(await list(), /near +running +in_process +read .* connect ECONNREFUSED/)
   const config = { format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [], plugins: { lamp: { scope: 'operate' } } }
   writeFileSync(
     `${home}/config.json`,

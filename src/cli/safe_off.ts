@@ -9,6 +9,7 @@ import { sleep, systemClock } from '../kit/clock.ts'
 import { exists } from '../kit/folder.ts'
 import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
+import { exitCodes } from './exit.ts'
 import { offline } from './offline.ts'
 import { bridgeSockets, configPath, dataDir, systemData } from './places.ts'
 import { print } from './table.ts'
@@ -48,7 +49,8 @@ const safeOff = command({
     const attach: Attach = (device) =>
       device.kind === 'bridge'
         ? attachedBridge(device, inMemory(undefined), sockets)
-        : attached(device.driven_by, { ...device, clock: systemClock, hardware })
+        : attached(device.driven_by, { ...device, clock: systemClock, hardware, guard: device.outside && { slow() {}, failed() {} } })
+    await outliveDrivers()
     const leftOn = await offline(folder, 'left on', undefined)
     const outcomes = await Promise.all(leftOn.map((device_id) => switchOff(device_id, config, attach)))
     const off = outcomes.filter(({ success }) => success).map(({ device_id }) => device_id)
@@ -60,6 +62,18 @@ const safeOff = command({
 })
 
 export const commands = [safeOff]
+
+/** Keeps a driver of the lab's own that throws where nobody waits for it from ending this process: the other devices must be switched off. */
+async function outliveDrivers(): Promise<void> {
+  const [{ ownerBlamed }, { driverBlamed }] = await Promise.all([import('../kit/blame.ts'), import('../../drivers/outside.ts')])
+  process.on('uncaughtException', (error) => {
+    const owner = ownerBlamed(error)
+    owner?.fault(error)
+    if (owner || driverBlamed(error) !== undefined) return
+    process.stderr.write(`${error instanceof Error ? error.stack : messageOf(error)}\n`)
+    process.exit(exitCodes.failed[0])
+  })
+}
 
 /** Throws if a service runs, because both would write the journal and use the same line. */
 async function refuseBesideService(folder: string): Promise<void> {
@@ -104,9 +118,10 @@ async function halt(its: Driven, attach: Attach): Promise<void> {
   const attachment = its.kind === 'bridge' ? haltable(its, attach) : onWire(its, attach)
   if (!attachment) return
   const { device, link } = attachment
+  const { promised } = await import('../devices/halting.ts')
   await link.open()
   try {
-    await device.halt()
+    await promised(() => device.halt())
   } finally {
     await link.close()
   }

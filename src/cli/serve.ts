@@ -3,7 +3,8 @@
 import type { Config } from '../config.ts'
 import type { Registry } from '../devices/registry.ts'
 import { asTyped } from '../kit/as_typed.ts'
-import { log } from '../kit/log.ts'
+import { ownerBlamed } from '../kit/blame.ts'
+import { type Log, log } from '../kit/log.ts'
 import { ServiceManager } from '../kit/service_manager.ts'
 import { command, type OptionValues } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
@@ -119,7 +120,8 @@ async function serveUntilSignalled(
   ready: (service: Service) => void | Promise<void>,
   words = log(process.stdout),
 ): Promise<number> {
-  let stoppable: Pick<Registry, 'haltBeforeExit'> | undefined
+  let stoppable: Stoppable | undefined
+  let service: Service | undefined
   const ended = signalled(async (signal) => {
     words.warn(`${signal} again: ending at once, without waiting for runs; every halt that is owed is sent before`)
     await stoppable?.haltBeforeExit().catch(() => undefined)
@@ -127,28 +129,22 @@ async function serveUntilSignalled(
   })
   goOnUnread()
   const { startService } = await import('../main.ts')
-  const onStoppable = (registry: Registry) => {
+  const onStoppable = (registry: Stoppable) => {
     stoppable = registry
   }
-  const started = await startService(config, { ...folders, log: words, onStoppable })
   const { driverBlamed } = await import('../../drivers/outside.ts')
   process.on('uncaughtException', (error) => {
-    if (started.bench.plugins.fault(error)) return
-    const driver = driverBlamed(error)
-    const blamed =
-      driver === undefined ? [] : started.bench.registry.all().filter((device) => device.info().driver === driver && device.fail)
-    for (const device of blamed) device.fail?.(error)
-    if (blamed.length > 0) {
-      words.error(
-        `the driver ${driver} failed; ${blamed.map(({ device_id }) => device_id).join(' and ')} cannot be used until initialized`,
-        error,
-      )
-      return
-    }
+    const owner = ownerBlamed(error)
+    owner?.fault(error)
+    const driver = owner ? owner.driver : driverBlamed(error)
+    if (driver !== undefined) return failDriver(driver, error, { registry: stoppable, log: words })
+    if (owner || service?.bench.plugins.fault(error)) return
     words.error('ending because of a fault of our own; every device is stopped', error)
-    void started.bench.registry.haltAll({ by: 'the service' }).catch(() => undefined)
+    void stoppable?.haltAll({ by: 'the service' }).catch(() => undefined)
     process.exit(exitCodes.failed[0])
   })
+  const started = await startService(config, { ...folders, log: words, onStoppable })
+  service = started
   const manager = new ServiceManager()
   let signal: NodeJS.Signals
   try {
@@ -162,6 +158,16 @@ async function serveUntilSignalled(
     manager.close()
   }
   return signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0]
+}
+
+type Stoppable = Pick<Registry, 'haltBeforeExit' | 'haltAll' | 'all'>
+
+/** Ends what the devices of a driver of the lab's own do, because its code threw where nobody waits for it. */
+function failDriver(driver: string, error: unknown, { registry, log }: { registry: Stoppable | undefined; log: Log }): void {
+  const blamed = (registry?.all() ?? []).filter((device) => device.info().driver === driver && device.fail)
+  const ids = blamed.map(({ device_id }) => device_id).join(' and ')
+  log.error(`the driver ${driver} failed; ${ids ? `${ids} cannot be used until initialized` : 'no device uses it now'}`, error)
+  for (const device of blamed) device.fail?.(error)
 }
 
 /** The time for the process to end by itself after the service is closed. */

@@ -29,7 +29,9 @@ export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_
 /** Calls `halt`, and turns an error that it throws into a rejection. */
 export function promised(halt: () => Promise<void>): Promise<void> {
   try {
-    return halt()
+    const sent: unknown = halt()
+    if (sent instanceof Promise) return sent
+    return Promise.reject(new LabError('device_failed', 'its driver returned no promise from halt, so nothing shows that it was heard'))
   } catch (error) {
     return Promise.reject(error)
   }
@@ -38,7 +40,7 @@ export function promised(halt: () => Promise<void>): Promise<void> {
 /** Sends a stop again that could not be sent while the link was being opened. Rejects with the reason if it cannot be opened. */
 export async function onceOpen(opening: Promise<void>, reason: unknown, halt: () => Promise<void>): Promise<void> {
   await opening.catch(() => Promise.reject(reason))
-  return halt()
+  return promised(halt)
 }
 
 /** The sentence for a device that was left on, and that nobody has seen off since. */

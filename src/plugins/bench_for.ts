@@ -3,7 +3,7 @@
 import { LabError } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import { type AnySink, methodOf, type Sink } from '../events/sinks.ts'
-import type { Plugin, PluginAnswer, PluginBench, PluginSink } from './author.ts'
+import type { Plugin, PluginAnswer, PluginBench, PluginSink, Stop } from './author.ts'
 import type { PluginStart } from './messages.ts'
 
 type Ways = {
@@ -57,4 +57,10 @@ export function pluginOf(exported: unknown, path: string): Plugin {
   if (typeof name !== 'string' || name === '') throw new LabError('invalid', `${path}: the plug-in has no name; give it one: name: "…"`)
   if (typeof start !== 'function') throw new LabError('invalid', `${path}: the plug-in has no function start(bench)`)
   return exported as Plugin
+}
+
+/** Returns the function that `start` of a plug-in gave, if it gave one. Throws `invalid` for anything else. */
+export function stopOf(given: unknown): Stop | undefined {
+  if (given === undefined || given === null || typeof given === 'function') return (given ?? undefined) as Stop | undefined
+  throw new LabError('invalid', `start returned a ${typeof given}; return the function that ends the work, or nothing`)
 }

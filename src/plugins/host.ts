@@ -6,7 +6,7 @@ import { type Sink, Sinks } from '../events/sinks.ts'
 import { systemClock } from '../kit/clock.ts'
 import { loadModule } from '../kit/modules.ts'
 import type { Plugin, PluginAnswer, PluginBench, PluginSink, Stop } from './author.ts'
-import { benchFor, namedSink, pluginOf } from './bench_for.ts'
+import { benchFor, namedSink, pluginOf, stopOf } from './bench_for.ts'
 import { type FromPlugin, LineReader, type PluginStart, type ToPlugin } from './messages.ts'
 
 type Answers = Map<number, (answer: PluginAnswer) => void>
@@ -56,7 +56,7 @@ async function take(message: ToPlugin): Promise<void> {
 async function start({ path, ...given }: PluginStart): Promise<void> {
   try {
     const plugin: Plugin = pluginOf(await loadModule(path), path)
-    stop = (await plugin.start(bench(given))) || undefined
+    stop = stopOf(await plugin.start(bench(given)))
     send({ type: 'started', name: plugin.name })
   } catch (error) {
     send({ type: 'refused', message: whereOf(error) })

@@ -2,10 +2,11 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Sink } from '../events/sinks.ts'
+import { onBehalfOf, onOurOwn } from '../kit/blame.ts'
 import { sleep } from '../kit/clock.ts'
 import { loadModule } from '../kit/modules.ts'
 import type { PluginBench, PluginSink, Stop } from './author.ts'
-import { benchFor, namedSink, pluginOf } from './bench_for.ts'
+import { benchFor, namedSink, pluginOf, stopOf } from './bench_for.ts'
 import { PluginRunner } from './plugin_runner.ts'
 
 /** The time for `start` and for `stop`. Code that blocks takes as long as it likes. */
@@ -27,7 +28,7 @@ export class InProcessPlugin extends PluginRunner {
     if (this.state !== 'running') return
     this.state = 'stopped'
     try {
-      await this.#within(ending_ms, (async () => this.#stop?.())())
+      await this.#within(ending_ms, (async () => onBehalfOf(this, () => this.#stop?.()))())
     } catch (error) {
       this.note(messageOf(error))
       this.warn(`failed to stop: ${messageOf(error)}`)
@@ -58,16 +59,26 @@ export class InProcessPlugin extends PluginRunner {
     const path = await this.found()
     if (path === undefined || this.#isEnding) return
     try {
-      const plugin = pluginOf(await loadModule(path), path)
+      const plugin = pluginOf(await onBehalfOf(this, () => loadModule(path)), path)
       this.title = plugin.name
-      this.#stop = (await this.#within(starting_ms, (async () => plugin.start(this.#bench()))())) || undefined
+      const started = (async () => stopOf(await onBehalfOf(this, () => plugin.start(this.#bench()))))()
+      this.#stop = await this.#within(starting_ms, started).catch((error) => this.#stopLater(started, error))
       this.state = 'running'
       this.parts.log.info(`the plug-in ${this.name} is started from ${path}, in the process of the service`)
       if (this.#isEnding) await this.end()
     } catch (error) {
       this.#detach()
+      this.state = 'stopped'
+      // Nobody asks for it any more.
+      if (this.#isEnding) return
       this.giveUp(`it cannot be started: ${messageOf(error)}`, `mend it, then: benchd plugins restart ${this.name}`)
     }
+  }
+
+  /** Ends the work of a `start` that is still under way, once that is done. */
+  #stopLater(started: Promise<Stop | undefined>, why: unknown): never {
+    started.then((stop) => onBehalfOf(this, () => stop?.())).catch((error) => error !== why && this.fault(error))
+    throw why
   }
 
   async #within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
@@ -88,7 +99,7 @@ export class InProcessPlugin extends PluginRunner {
     return benchFor(start, {
       registerSink: (sink) => this.#register(sink),
       unregisterSink: (sink) => this.#unregister(sink),
-      call: (method, path, body) => call({ name: this.name, scope: config.scope }, { method, path, body }),
+      call: (method, path, body) => onOurOwn(() => call({ name: this.name, scope: config.scope }, { method, path, body })),
       log: (message) => log.info(`plug-in ${this.name}: ${message}`),
       lists: {
         getEventsSince: (timestamp) => hub.getEventsSince(timestamp ?? undefined),
@@ -98,10 +109,10 @@ export class InProcessPlugin extends PluginRunner {
   }
 
   #register(sink: PluginSink): void {
-    if (this.#sinks.has(sink) || this.#isEnding) return
+    if (this.#sinks.has(sink) || this.#isEnding || this.state === 'failed') return
     const counted = namedSink(this.name, sink, (call) => {
       this.handled++
-      return this.#noted(call)
+      return onBehalfOf(this, () => this.#noted(call))
     })
     this.#sinks.set(sink, counted)
     this.parts.hub.registerSink(counted)

@@ -46,6 +46,7 @@ export class IsolatedPlugin extends PluginRunner {
   #leftOut = 0
   readonly #calls: Extract<FromPlugin, { type: 'call' }>[] = []
   #callsUnderWay = 0
+  #isCallPaused = false
   #cancelDeadline = () => {}
   #cancelPause = () => {}
   #cancelTelling: (() => void) | undefined
@@ -219,13 +220,22 @@ export class IsolatedPlugin extends PluginRunner {
   }
 
   #callNext(): void {
-    const its = this.#process
-    if (!its || this.#calls.length === 0 || this.#callsUnderWay >= mostCalls) return
-    if (!this.#rates.calls.take('')) {
-      this.parts.clock.after(1000 / calls.perSecond, () => this.#callNext())
-      return
+    while (this.#process && !this.#isCallPaused && this.#calls.length > 0 && this.#callsUnderWay < mostCalls) {
+      if (this.#rates.calls.take('')) this.#carryOut(this.#process, this.#calls.shift()!)
+      else this.#pauseCalls()
     }
-    const { id, method, path, body } = this.#calls.shift()!
+  }
+
+  /** Waits for the next token, with one timer for all requests. */
+  #pauseCalls(): void {
+    this.#isCallPaused = true
+    this.parts.clock.after(1000 / calls.perSecond + 1, () => {
+      this.#isCallPaused = false
+      this.#callNext()
+    })
+  }
+
+  #carryOut(its: PluginProcess, { id, method, path, body }: Extract<FromPlugin, { type: 'call' }>): void {
     this.#callsUnderWay++
     void this.parts.call({ name: this.name, scope: this.config.scope }, { method, path, body }).then((answer) => {
       this.#callsUnderWay--

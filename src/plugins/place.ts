@@ -1,9 +1,11 @@
 // Finds the file of a plug-in: by its path, by its name in the folder of plug-ins, or as an npm package.
 
+import { realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { LabError } from '../errors.ts'
 import { readText } from '../kit/disk.ts'
 import { isFile } from '../kit/folder.ts'
+import { importedFiles } from '../kit/modules.ts'
 import { mustBeTrusted } from '../kit/trusted_folder.ts'
 
 const extensions = ['.ts', '.js', '.mjs']
@@ -12,12 +14,15 @@ const isPath = (module: string) => /^\.{0,2}\//.test(module) || extensions.some(
 type Entry = { name: string; module?: string | undefined }
 
 /**
- * Resolves with the path of the file of a plug-in. `config_path` is the configuration, beside which the folder `plugins` lies. Rejects with `config` if there is
+ * Resolves with the path of the file of a plug-in, which may be run with all files that it imports by relative paths. `config_path` is the configuration, beside which the folder `plugins` lies. Rejects with `config` if there is
  * none, or if other users could change it.
  */
 export async function placeOf({ name, module }: Entry, config_path: string | undefined): Promise<string> {
   const path = await found({ name, module }, config_path === undefined ? undefined : dirname(config_path))
   await mustBeTrusted(path)
+  // Their code runs with the same rights.
+  const real = await realpath(path)
+  for (const imported of Object.keys(await importedFiles(real))) await mustBeTrusted(join(dirname(real), imported))
   return path
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
@@ -7,7 +7,7 @@ import { PluginConfig } from '../config/plugins.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import { runtimeEvent } from '../events/event.ts'
 import type { AnySink, Sink } from '../events/sinks.ts'
-import { systemClock } from '../kit/clock.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
 import { linesOf, pluginCode, pluginEntries, type TestPlugin, writesEvents } from '../testing/plugins.ts'
 import { checkPlugin } from './check.ts'
 import { placeOf } from './place.ts'
@@ -15,10 +15,10 @@ import type { PluginHub } from './plugin_runner.ts'
 import { Plugins } from './plugins.ts'
 import type { PluginStatus } from './status.ts'
 
-type Made = { pauses_ms?: number[]; isSafe?: () => boolean }
+type Made = { pauses_ms?: number[]; isSafe?: () => boolean; clock?: Clock }
 
 /** Opens plug-ins without a bench, and closes them at the end of the test. */
-function pluginsFor(t: Test, { pauses_ms = [10, 10], isSafe = () => false }: Made = {}) {
+function pluginsFor(t: Test, { pauses_ms = [10, 10], isSafe = () => false, clock = systemClock }: Made = {}) {
   const sinks = new Set<AnySink>()
   const [logged, incidents]: [string[], string[]] = [[], []]
   const hub = {
@@ -31,7 +31,7 @@ function pluginsFor(t: Test, { pauses_ms = [10, 10], isSafe = () => false }: Mad
   } as unknown as PluginHub
   const say = (message: string) => void logged.push(message)
   const plugins = new Plugins({
-    ...{ hub, clock: systemClock, log: { info: say, warn: say, error: say }, call: async () => ({ status: 200, body: null }) },
+    ...{ hub, clock, log: { info: say, warn: say, error: say }, call: async () => ({ status: 200, body: null }) },
     ...{ data_dir: mkdtempSync(join(tmpdir(), 'data-')), config_path: undefined, system_id: 'bench', isSafeMode: isSafe, pauses_ms },
   })
   t.teardown(() => plugins.close())
@@ -177,6 +177,13 @@ test('the file is found by its name, by a path from the configuration, or as an 
     json(content)
     t.equal(await placeOf({ name: 'x', module: 'lab-lamp' }, config), main)
   }
+  writeFileSync(main, "import '../part.js'")
+  const part = file('plugins/node_modules/lab-lamp/part.js', "export * from './open.js'")
+  chmodSync(file('plugins/node_modules/lab-lamp/open.js'), 0o666)
+  const open = { code: 'config', message: /no code from .*lab-lamp\/open\.js, because other users may write to it/ }
+  await t.rejects(placeOf({ name: 'x', module: 'lab-lamp' }, config), open, 'a file that it imports')
+  symlinkSync(part, join(folder, 'linked.js'))
+  await t.rejects(placeOf({ name: 'x', module: './linked.js' }, config), open, 'a file that the target of a link imports')
   chmodSync(join(folder, 'plugins'), 0o777)
   await t.rejects(placeOf({ name: 'lamp' }, config), { code: 'config', message: /because other users may write to it/ })
 })
@@ -191,4 +198,77 @@ test('a check starts and stops a file without a bench, and says what is wrong wi
   t.match(await check(pluginCode('bench.none()')), { title: null, trouble: /bench\.none is not a function \(\/.*lamp\.js:\d+:\d+\)/ })
   t.match(await check('export default {'), { trouble: /lamp\.js cannot be loaded: Unexpected end of input/ })
   t.match(await check(pluginCode('process.exit(1)')), { title: null, trouble: /exit status 1/ })
+})
+
+test('programs that a plug-in has started end with its process', async (t) => {
+  const { plugins, until } = pluginsFor(t)
+  const code = pluginCode(`
+    const { spawn } = await import('node:child_process')
+    write(String(spawn('/bin/sleep', ['100'], { stdio: 'ignore' }).pid))
+    process.exit(4)`)
+  const configs = configured({ lamp: { code } })
+  await plugins.apply(configs)
+  await until('lamp', isIn('failed'))
+  const pids = linesOf(fileOf(configs.lamp!)).map(Number)
+  t.equal(pids.length, 3)
+  const isAlive = (pid: number) => {
+    try {
+      // A process that nobody has waited for yet is over as well.
+      return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    } catch {
+      return false
+    }
+  }
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  t.same(pids.filter(isAlive), [])
+})
+
+test('requests that wait need one timer between them', async (t) => {
+  let timers = 0
+  const after: Clock['after'] = (ms, call) => {
+    timers++
+    return systemClock.after(ms, call)
+  }
+  const clock: Clock = { now: () => systemClock.now(), after }
+  const { plugins, until } = pluginsFor(t, { clock })
+  const code = pluginCode(`
+    const all = Promise.all(Array.from({ length: 150 }, () => bench.request('GET', '/api/devices')))
+    await all
+    write('done')`)
+  const configs = configured({ asks: { code } })
+  await plugins.apply(configs)
+  await until('asks', isIn('running'))
+  t.same(linesOf(fileOf(configs.asks!)), ['done'])
+  t.ok(timers >= 50 && timers <= 150, `${timers} timers`)
+})
+
+test('a start that takes too long is stopped when it is done, and is no matter any more after a restart', async (t) => {
+  const clock: Clock = { now: () => systemClock.now(), after: (ms, call) => systemClock.after(ms / 100, call) }
+  const { plugins, until, incidents, sinks } = pluginsFor(t, { clock })
+  const code = pluginCode(`
+    write('began')
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    bench.registerSink({ onEvent() {} })
+    return () => write('stopped')`)
+  const configs = configured({ late: { code, in_process: true } })
+  await plugins.apply(configs)
+  const lines = async (count: number) => {
+    while (linesOf(fileOf(configs.late!)).length < count) await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  await lines(1)
+  await plugins.restart('late')
+  await until('late', isIn('failed'))
+  await lines(4)
+  t.equal(incidents.length, 1)
+  t.match(incidents, [/it took more than 30 s/])
+  t.same(linesOf(fileOf(configs.late!)), ['began', 'began', 'stopped', 'stopped'])
+  t.equal(sinks.size, 0)
+})
+
+test('a start that returns what is no function is refused in both layers', async (t) => {
+  const { plugins, until } = pluginsFor(t, { pauses_ms: [] })
+  const code = pluginCode('return 5')
+  await plugins.apply(configured({ near: { code, in_process: true }, far: { code } }))
+  for (const name of ['near', 'far'])
+    t.match(await until(name, isIn('failed')), { last_error: /start returned a number; return the function/ })
 })

@@ -191,6 +191,8 @@ export class PluginProcess {
   #end(how: string): void {
     if (this.#isOver) return
     this.#isOver = true
+    // Programs that it has started would go on without it.
+    this.kill(how)
     for (const timer of this.#pauses) clearTimeout(timer)
     for (const stream of this.#child.stdio) stream?.destroy()
     this.#options.onEnd(how)

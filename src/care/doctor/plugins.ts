@@ -36,9 +36,10 @@ function findingsOf({ name, state, layer, module, events_dropped, restarts, last
     return [warn(`safe mode keeps the plug-in ${name} from starting`, `end safe mode, then: benchd plugins restart ${name}`)]
   if (state === 'waiting') return [warn(`the plug-in ${name} has ended, and is started again soon: ${why}`, again)]
   const where = layer === 'in_process' ? 'in the process of the service, where it can delay a stop' : 'in a process of its own'
+  const often = restarts === 0 ? '' : `, and was started again ${restarts === 1 ? 'once' : `${restarts} times`}`
   return [
     restarts > 0 || last_error !== null
-      ? warn(`the plug-in ${name} runs ${where}, and was started again ${restarts} times; the last error: ${why}`, `mend ${module}`)
+      ? warn(`the plug-in ${name} ${state === 'starting' ? 'starts' : 'runs'} ${where}${often}; the last error: ${why}`, `mend ${module}`)
       : ok(`the plug-in ${name} runs ${where}`),
     ...(events_dropped > 0
       ? [warn(`the plug-in ${name} has lost ${events_dropped} events, because it is too slow`, `give it a longer "queue", or less to do`)]
