@@ -82,8 +82,9 @@ export class Stall {
     const live = this.#execution.live()
     const obstacles = live.flatMap(({ control: { waiting } }) => waiting!.obstacles())
     const holders = obstacles.flatMap(({ thread_id }) => (thread_id !== null && this.#execution.find(thread_id)) || [])
-    // The plan of the bench has labware wait for labware of other runs, also where nobody is in its way.
+    // Labware waits for its time or its turn in the plan. Where that stops everybody, the scheduler drops the plan, and this is looked at again.
     const isPlanned = obstacles.some(({ reason }) => reason === 'planned' || reason === 'early')
+    if (isPlanned && this.#execution.environment.scheduler.advice.isInForce) return
     const isElsewhere = holders.some(({ isOver, execution }) => !isOver && execution.execution_id !== this.#execution.execution_id)
     if ((isElsewhere || isPlanned) && !this.#execution.beside().every(isBlockedWhole)) return
     const picture = live.map(({ control: { waiting }, name }) => `${name} waits for ${waiting!.what}`).join('; ')
