@@ -33,6 +33,7 @@ const rooms = [
   'bench',
   'http',
   'mqtt',
+  'mcp',
   'main',
   'cli',
   'coordinator',
@@ -62,6 +63,7 @@ const cliMayLoad = [
   'notify',
   'fleet',
   'plugins',
+  'mcp',
   'coordinator',
 ]
 /** The reducer of the live state is that of the client: `top` and `status` show what the page shows. */
@@ -91,6 +93,7 @@ const owners: Record<string, string[]> = {
   '@nats-io/transport-node': ['src/fleet/wire', 'src/fleet/bounded_transport', 'src/testing/nats_accounts'],
   '@nats-io/jetstream': ['src/fleet/wire'],
   mqtt: ['src/mqtt/connection'],
+  '@modelcontextprotocol/sdk': ['src/mcp/server', 'src/mcp/stdio', 'src/mcp/http_sessions'],
   valibot: ['src', 'drivers'],
   'node:fs': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
   'node:fs/promises': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
