@@ -132,7 +132,7 @@ async function openMcp(
   fetch: (request: Request, env?: { local: true }) => Response | Promise<Response>,
 ): Promise<HttpSessions | undefined> {
   if (!bench.config.mcp) return undefined
-  const { openMcp } = await import('./mcp/of_bench.ts')
+  const { openMcp } = await import('./mcp/bench_server.ts')
   const mcp = await openMcp(bench, fetch)
   bench.links.mcp = mcp
   return mcp

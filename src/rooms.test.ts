@@ -100,7 +100,7 @@ const owners: Record<string, string[]> = {
 }
 
 /** In tests and in `scripts` these may be used as well. */
-const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource', 'typescript']
+const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource', 'typescript', '@modelcontextprotocol/sdk']
 
 /** What the programs begin with, and what Node loads beside them. */
 const entries = [
