@@ -124,6 +124,7 @@ const notForThePage: Record<string, string> = {
     'bridge new': atShell,
     'bridge try': atShell,
     'plugins check': atShell,
+    mcp: atShell,
     'drivers list': atShell,
     'drivers new': atShell,
     'drivers test': atShell,

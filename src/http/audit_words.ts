@@ -32,6 +32,7 @@ export const auditWords: Readonly<Record<string, Words>> = {
   createKey: 'Created|create the key[ {name}][ with scope {scope}]',
   rotateKey: 'Rotated|rotate the key {key_name}',
   revokeKey: 'Revoked|revoke the key {key_name}',
+  checkSamples: 'Checked|check a sheet of samples for {workflow_name}',
   requestConfirmation: 'Asked|ask people to confirm: {text}',
   checkConfirmation: 'Told|tell the code of a confirmation',
   denyConfirmation: 'Denied|deny the confirmation {confirmation_id}',
