@@ -210,7 +210,7 @@ test('the page knows the service through the client alone, and the clients know 
 test('only main and coordinator know http', (t) => {
   for (const { file, to } of inside.filter(({ file }) => !isTest(file))) {
     if (roomOf(resolve(dirname(file), to)) !== 'http') continue
-    t.ok(['http', 'mqtt', 'main', 'coordinator'].includes(roomOf(file)), `${name(file)} imports ${to}`)
+    t.ok(['http', 'mqtt', 'mcp', 'main', 'coordinator'].includes(roomOf(file)), `${name(file)} imports ${to}`)
   }
   t.end()
 })

@@ -18,7 +18,11 @@ import { benchConfig } from '../../src/testing/http.ts'
 const suite = join(process.argv[2] ?? '', 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
 const expected = fileURLToPath(new URL('../../../scripts/contract/mcp_expected.yml', import.meta.url))
 
-const missing = existsSync(suite) ? (Number.parseInt(process.versions.node) < 22 ? 'the suite needs Node 22' : '') : `there is no ${suite}`
+const missing = existsSync(suite)
+  ? Number.parseInt(process.versions.node, 10) < 22
+    ? 'the suite needs Node 22'
+    : ''
+  : `there is no ${suite}`
 if (missing) console.log(`skipped: ${missing}\n0 passed, 0 failed, 1 skipped`)
 else process.exitCode = (await judged()) === 0 ? 0 : 1
 if (!missing) console.log(process.exitCode === 0 ? '1 passed, 0 failed' : '0 passed, 1 failed')

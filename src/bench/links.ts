@@ -24,7 +24,7 @@ export type McpServer = { handle(request: Request, caller: McpCaller, body: unkn
 export type Links = {
   mqtt?: { status(): MqttStatus }
   mcp?: McpServer
-  /** What programs ask people to confirm. */
+  /** The requests that programs ask people to confirm. */
   confirmations: Confirmations
 }
 

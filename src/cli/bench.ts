@@ -25,7 +25,7 @@ export type Shown = {
   waiting: ShownThread[]
   /** The incidents that nobody has acknowledged. */
   incidents: Incident[]
-  /** What programs ask people to confirm. */
+  /** The requests that programs ask people to confirm. */
   confirmations: State['confirmation'][string][]
 }
 

@@ -25,7 +25,7 @@ const lookEvery_ms = 1000
 
 export class HttpSessions implements McpServer {
   readonly #options: Options
-  /** By the id of the session, the least recently used one first. */
+  /** The sessions by their ids, the least recently used one first. */
   readonly #open = new Map<string, Open>()
   #cancelLook = () => {}
 

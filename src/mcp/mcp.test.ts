@@ -66,8 +66,10 @@ test('a form of the client asks the person before each motion, and nothing else 
   )
   const { body } = await called(client, 'operate', initialize)
   t.match(await outcomeOf(service, body.untrusted.operation_id), { result: { success: true } })
+  await service.ask('POST', '/api/devices/shaker-1/lock_plate')
   const begun = await called(client, 'operate', shake)
-  t.match(await outcomeOf(service, begun.body.untrusted.operation_id), { operation: 'shake', result: { success: true } })
+  const outcome = await outcomeOf(service, begun.body.untrusted.operation_id)
+  t.match(outcome, { operation: 'shake', result: { success: true } }, JSON.stringify(outcome))
   t.match(
     messages[4],
     /test-client 1\.2 asks .*operate \{"device_id":"shaker-1","operation":"shake","params":\{"speed":500,"duration":5\}\}/,
@@ -83,7 +85,7 @@ test('a form of the client asks the person before each motion, and nothing else 
 test('a client without forms needs a code that only others see, for exactly one call, once', async (t) => {
   const service = await openService(t, { ...slower, mcp: { allow_motion: true } })
   const { url, secrets, ask } = service
-  await ask('POST', '/api/devices/shaker-1/initialize')
+  for (const operation of ['initialize', 'lock_plate']) await ask('POST', `/api/devices/shaker-1/${operation}`)
   const client = await overHttp(t, url, secrets.operate)
   const waiting = await called(client, 'operate', shake)
   const { confirmation_id } = waiting.body.needs_confirmation
@@ -103,7 +105,8 @@ test('a client without forms needs a code that only others see, for exactly one 
   const twice = await Promise.all([1, 2].map(() => called(client, 'confirm', { confirmation_id, code: code!.toLowerCase() })))
   t.same(twice.map(({ isError }) => isError).sort(), [false, true])
   const begun = twice.find(({ isError }) => !isError)!
-  t.match(await outcomeOf(service, begun.body.untrusted.operation_id), { operation: 'shake', result: { success: true } })
+  const outcome = await outcomeOf(service, begun.body.untrusted.operation_id)
+  t.match(outcome, { operation: 'shake', result: { success: true } }, JSON.stringify(outcome))
   t.match(
     (await auditOf(service)).filter(({ operation }) => operation === 'shake'),
     [{ client: 'test-client 1.2', confirmation: `code ${confirmation_id}` }],

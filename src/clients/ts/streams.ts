@@ -29,7 +29,7 @@ export type Kinds = {
   thread: Thread
   timeline: TimelineRow
   key_request: PairingRequest
-  /** Of a bench of this version, for keys of scope operate. */
+  /** The requests that programs ask people to confirm, for keys of scope operate. */
   confirmation: ListConfirmationsResponse['confirmations'][number]
 }
 
