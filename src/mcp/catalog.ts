@@ -58,7 +58,7 @@ export function catalogOf(document: ApiDocument): Catalog {
 
 type Found = { method: string; path: string; operation: Operation; schemas: ApiDocument['components']['schemas'] }
 
-function toolOf(name: string, { effect, without = [], more }: ToolRow, { method, path, operation, schemas }: Found): Tool {
+function toolOf(name: string, { effect, title, without = [], more }: ToolRow, { method, path, operation, schemas }: Found): Tool {
   const places = new Map<string, Place>()
   const properties: Record<string, Schema> = {}
   const required: string[] = []
@@ -85,7 +85,7 @@ function toolOf(name: string, { effect, without = [], more }: ToolRow, { method,
   const words = [`${operation.summary}.`, operation.description, more, effect === 'motion' && 'A person has to confirm each call.']
   const definitions = definitionsOf(properties, schemas)
   return {
-    ...{ name, title: operation.summary, description: words.filter(Boolean).join(' '), effect, scope: operation['x-scope'] },
+    ...{ name, title: title ?? operation.summary, description: words.filter(Boolean).join(' '), effect, scope: operation['x-scope'] },
     input: {
       type: 'object',
       properties: withLocalRefs(properties) as Schema,

@@ -6,7 +6,7 @@ import { type AskBench, detailIn, type Request } from './bench_link.ts'
 import { visibleJson, visibleText } from './untrusted.ts'
 
 /** A call that a person is asked about. */
-export type Asked = { tool: string; title: string; args: Readonly<Record<string, unknown>>; request: Request }
+export type Asked = { title: string; args: Readonly<Record<string, unknown>>; request: Request }
 
 /** `by` is for the audit trail. `waits` is the text for the model while the code is missing, `refused` why nothing is done. */
 export type Verdict = { by: string } | { waits: object } | { refused: string }
@@ -34,7 +34,7 @@ export class Confirmations {
       return {
         refused: `the parameters are longer than ${longestShown} characters, so nobody could check them; do this on the page or with benchd`,
       }
-    const text = `${asked.title}: ${asked.tool} ${call}`
+    const text = `${asked.title}: ${call}`
     if (form) return this.#byForm(`${visibleText(client())} asks the bench to do this. ${text}`, form)
     return this.#byCode(asked, text, ask)
   }

@@ -133,7 +133,7 @@ class Session {
   /** Performs a call that moves, heats or decides, if a person confirms it. */
   async #moved(tool: Tool, args: Record<string, unknown>, extra: Extra): Promise<CallToolResult> {
     const request = requestOf(tool, args)
-    const asked = { tool: tool.name, title: tool.title, args, request }
+    const asked = { title: tool.title, args, request }
     const form = this.#server.getClientCapabilities()?.elicitation ? (message: string) => this.#ask(message, extra) : undefined
     const verdict = await this.#confirmations.ask(asked, this.askFor(extra), { client: () => this.#client(), form })
     if ('refused' in verdict) return failure(verdict.refused)

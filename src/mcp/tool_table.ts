@@ -10,6 +10,8 @@ export type ToolRow = {
   /** The operation id of the route. */
   operation_id: string
   effect: Effect
+  /** The title, in place of the summary of the route. */
+  title?: string
   /** Parameters of the route that the tool does not have. */
   without?: readonly string[]
   /** A sentence for the model, after the words of the route. */
@@ -66,6 +68,7 @@ export const toolTable: Readonly<Record<string, ToolRow>> = {
   pause_queue: hold('pauseQueue'),
 
   operate: motion('performOperation', {
+    title: 'Operate a device',
     more: 'Answers as soon as the operation has begun; `get_operation` tells what it came to. `get_capabilities` names operations and parameters.',
   }),
   end_operation: motion('endOperation'),
