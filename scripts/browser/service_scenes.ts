@@ -40,7 +40,7 @@ export const serviceChecks: Record<string, Check> = {
     const { confirmation_id } = (await (await asProgram('/api/confirmations', { text })).json()) as { confirmation_id: string }
     const need = needOf(page, /A program asks you: code /)
     await need.getByText(text, { exact: false }).waitFor()
-    await need.getByText(/helper 1, as it calls itself, with the key assistant/).waitFor()
+    await need.getByText(/"helper 1", as it calls itself, with the key assistant/).waitFor()
     const [code] = /[2-9A-Z]{3}-[2-9A-Z]{3}/.exec((await need.textContent()) ?? '') ?? []
     assert.ok(code)
     await need.getByRole('button', { name: 'Deny' }).click()

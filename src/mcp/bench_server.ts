@@ -4,6 +4,7 @@ import type { Bench } from '../bench/bench.ts'
 import { type AskBench, textFrom } from './bench_link.ts'
 import { type ApiDocument, catalogOf } from './catalog.ts'
 import { HttpSessions, localToken } from './http_sessions.ts'
+import { sessionOf } from './server.ts'
 
 type Fetch = (request: Request, env?: { local: true }) => Response | Promise<Response>
 
@@ -30,8 +31,10 @@ export async function openMcp(bench: Bench, fetch: Fetch): Promise<HttpSessions>
       }
     }
   const document = JSON.parse(await textFrom(askWith(localToken), '/openapi.json')) as ApiDocument
+  const catalog = catalogOf(document)
   return new HttpSessions({
-    ...{ catalog: catalogOf(document), version, allow_motion: config.mcp!.allow_motion, askWith, clock },
+    session: (scope) => sessionOf({ catalog, version, scope, allow_motion: config.mcp!.allow_motion, askWith }),
     opens: (key_id) => keys.opens(key_id),
+    clock,
   })
 }

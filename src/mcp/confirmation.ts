@@ -35,7 +35,7 @@ export class Confirmations {
         refused: `the parameters are longer than ${longestShown} characters, so nobody could check them; do this on the page or with benchd`,
       }
     const text = `${asked.title}: ${call}`
-    if (form) return this.#byForm(`${visibleText(client())} asks the bench to do this. ${text}`, form)
+    if (form) return this.#byForm(`"${visibleText(client())}" asks the bench to do this. ${text}`, form)
     return this.#byCode(asked, text, ask)
   }
 

@@ -1,13 +1,15 @@
 // MCP over HTTP: the sessions of all callers, each with the key that began it.
 
 import { randomUUID } from 'node:crypto'
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import type { McpCaller, McpServer } from '../bench/links.ts'
 import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
-import { type SessionOptions, sessionOf } from './server.ts'
 
-type Options = Omit<SessionOptions, 'scope'> & {
+type Options = {
+  /** Makes the server of a session for a key of this scope. */
+  session(scope: string): Server
   clock: Clock
   /** Whether a key may still be used. */
   opens(key_id: string): boolean
@@ -63,8 +65,8 @@ export class HttpSessions implements McpServer {
 
   /** Makes the session of a request without one. It is kept only once the request has initialized it. */
   async #begin(caller: McpCaller): Promise<WebStandardStreamableHTTPServerTransport> {
-    const { clock } = this.#options
-    const server = sessionOf({ ...this.#options, scope: caller.scope })
+    const { clock, session } = this.#options
+    const server = session(caller.scope)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session_id) => {

@@ -72,7 +72,7 @@ test('a form of the client asks the person before each motion, and nothing else 
   t.match(outcome, { operation: 'shake', result: { success: true } }, JSON.stringify(outcome))
   t.match(
     messages[4],
-    /test-client 1\.2 asks .*Operate a device: \{"device_id":"shaker-1","operation":"shake","params":\{"speed":500,"duration":5\}\}/,
+    /"test-client 1\.2" asks .*Operate a device: \{"device_id":"shaker-1","operation":"shake","params":\{"speed":500,"duration":5\}\}/,
   )
   t.match(
     (await auditOf(service)).filter(({ operation }) => operation === 'shake'),

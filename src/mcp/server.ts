@@ -118,6 +118,12 @@ class Session {
     }
   }
 
+  /** Whether the client shows forms; one that names only `url` opens pages alone. */
+  get #hasForms(): boolean {
+    const elicitation = this.#server.getClientCapabilities()?.elicitation
+    return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation))
+  }
+
   get #isMoving(): boolean {
     return [...this.#tools.values()].some(({ effect }) => effect === 'motion')
   }
@@ -134,7 +140,7 @@ class Session {
   async #moved(tool: Tool, args: Record<string, unknown>, extra: Extra): Promise<CallToolResult> {
     const request = requestOf(tool, args)
     const asked = { title: tool.title, args, request }
-    const form = this.#server.getClientCapabilities()?.elicitation ? (message: string) => this.#ask(message, extra) : undefined
+    const form = this.#hasForms ? (message: string) => this.#ask(message, extra) : undefined
     const verdict = await this.#confirmations.ask(asked, this.askFor(extra), { client: () => this.#client(), form })
     if ('refused' in verdict) return failure(verdict.refused)
     if ('waits' in verdict) return textResult(JSON.stringify(verdict.waits))

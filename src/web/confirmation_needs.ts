@@ -9,7 +9,7 @@ export function confirmations({ confirmation }: State): Need[] {
   return Object.values(confirmation).map(({ confirmation_id, text, client, name, code, expires_at }) => ({
     id: `confirmation ${confirmation_id}`,
     title: code === null ? 'A program asks you' : `A program asks you: code ${code}`,
-    text: `${sentence(text)} Asked by ${client ?? 'a program'}, as it calls itself, with the key ${name}. ${
+    text: `${sentence(text)} Asked by ${JSON.stringify(client ?? 'a program')}, as it calls itself, with the key ${name}. ${
       code === null
         ? 'The code is shown to other keys, and by benchd status on the bench.'
         : 'Tell it the code only if you want exactly this.'

@@ -108,7 +108,7 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   t.match(needsOf(stateOf({ confirmation: { c: confirming } })), [
     {
       title: 'A program asks you: code K7M-2QX',
-      text: /^Shake: operate \{\}.*helper 1, as it calls itself, with the key assistant/,
+      text: /^Shake: operate \{\}.*"helper 1", as it calls itself, with the key assistant/,
       since: 1,
     },
   ])
