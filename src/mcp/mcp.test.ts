@@ -1,6 +1,7 @@
 // Clients of the official SDK use a bench over both transports: reading, stopping, and what a person has to confirm.
 
 import { test } from 'tap'
+import { app } from '../http/app.ts'
 import type { AuditEntry } from '../keys/audit_entry.ts'
 import { isRefusal, openService } from '../testing/http.ts'
 import { called, overHttp, overStdio } from '../testing/mcp.ts'
@@ -154,6 +155,14 @@ test('/mcp needs a key and the right host; a session belongs to its key, and end
   for (let i = 0; i < 9; i++) await ask('POST', '/mcp', { key: 'read', json: hello, headers })
   isRefusal(t, await ask('POST', '/mcp', { key: 'read', json: list, headers: session }), 404)
   t.equal((await overHttp(t, url, secrets.admin)).getServerVersion()?.name, 'benchd')
+})
+
+test('a caller without a key has no session: its calls would have the rights of another', async (t) => {
+  const { bench } = await openService(t, { mcp: {} })
+  const plugin = { key_id: 'plugin:lamp', name: 'plug-in lamp', scope: 'read' } as const
+  const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }
+  const answer = await app(bench).request('/mcp', request, { plugin })
+  t.same([answer.status, answer.headers.get('x-reason')], [403, 'forbidden'])
 })
 
 test('a bench without mcp in its configuration says how it is had', async (t) => {

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
+import type { AuditEntry } from '../keys/audit_entry.ts'
 import { openTestBench, type TestedBench } from '../testing/http.ts'
 import { asking, called, inProcess, testedCatalog } from '../testing/mcp.ts'
 import type { Request } from './bench_link.ts'
@@ -62,7 +63,7 @@ const harmless = /^POST \/api\/(stop|devices\/[^/]+\/stop|simulations|workflows\
 const pause = /^POST \/api\/(executions|threads)\/[^/]+\/pause$|^POST \/api\/queue\/pause$/
 
 /** Makes random calls on a bench that could carry them out. Returns the number of calls for which a person was asked. */
-async function bombarded(t: Test, { bench, ask, clock }: TestedBench, allow_motion: boolean): Promise<number> {
+async function bombarded(t: Test, { bench, ask, clock }: TestedBench, allow_motion: boolean, times = calls): Promise<number> {
   const sent = new Set<string>()
   const askBench = asking(ask, 'admin')
   const askWith = () => (request: Request) => {
@@ -73,7 +74,7 @@ async function bombarded(t: Test, { bench, ask, clock }: TestedBench, allow_moti
   await ask('POST', '/api/devices/shaker-1/initialize')
   const before = JSON.stringify(bench.ledger.counts)
   let [asked, newest] = [0, '']
-  for (const [name, args] of fc.sample(call, calls)) {
+  for (const [name, args] of fc.sample(call, times)) {
     const its = 'confirmation_id' in args && args.confirmation_id === 'newest' ? { ...args, confirmation_id: newest } : args
     const answer = await called(client, name, its).catch(() => undefined)
     const id = answer?.body.needs_confirmation?.confirmation_id
@@ -95,7 +96,32 @@ test(`${calls} random calls move nothing while no motion is allowed`, async (t) 
   t.equal(await bombarded(t, await openTestBench(t), false), 0)
 })
 
-test(`${calls} random calls move nothing while no person confirms one`, async (t) => {
-  const asked = await bombarded(t, await openTestBench(t), true)
-  t.ok(asked > calls / 50, `${asked} calls wanted to move something`)
+test('random calls move nothing while no person confirms one', async (t) => {
+  const asked = await bombarded(t, await openTestBench(t), true, calls / 5)
+  t.ok(asked > calls / 250, `${asked} calls wanted to move something`)
+})
+
+test('each call that a person confirms is in the audit trail with its client and a confirmation of its own', async (t) => {
+  const { bench, ask, clock } = await openTestBench(t)
+  const accept = () => ({ action: 'accept', content: { confirm: true } }) as const
+  const client = await inProcess(t, { scope: 'operate', allow_motion: true, askWith: () => asking(ask, 'operate') }, accept)
+  const initialize = ['operate', { device_id: 'shaker-1', operation: 'initialize', params: {} }] as const
+  for (const [i, random] of fc.sample(call, calls / 50).entries()) {
+    const [name, args] = i % 5 ? random : initialize
+    if (name.startsWith('stop')) continue
+    await called(client, name, args).catch(() => undefined)
+    await clock.advance(60_000)
+  }
+  const { entries } = (await ask('GET', '/api/system/audit?limit=1000&outcome=done')).body as { entries: AuditEntry[] }
+  const changes = entries.filter(({ what, key_id }) => what.startsWith('POST ') && key_id !== 'service')
+  const moving = changes.filter(({ what }) => !harmless.test(what) && !pause.test(what))
+  t.same(
+    moving.filter(({ client, confirmation }) => client !== 'test-client 1.2' || !/^form [0-9a-f-]{36}$/.test(confirmation ?? '')),
+    [],
+  )
+  t.equal(new Set(moving.map(({ confirmation }) => confirmation)).size, moving.length)
+  const begun = moving.filter(({ operation_id }) => operation_id !== null)
+  t.ok(begun.length >= calls / 300, `${begun.length} operations`)
+  const counted = bench.ledger.counts.reduce((sum, { times }) => sum + times, 0)
+  t.equal(counted, begun.length, 'no operation is without a line')
 })
