@@ -244,10 +244,10 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
   t.end()
 })
 
-test('the start of a bench loads nothing of the workflows', (t) => {
+test('the start of a bench loads nothing of the workflows, MQTT and MCP', (t) => {
   const reached = reachedAtOnce('src/cli/serve.ts', 'src/main.ts', 'src/config.ts')
   t.ok(reached.includes(join(top, 'src/http/device_commands.ts')))
-  t.same(reached.filter((file) => ['workflow', 'queue'].includes(roomOf(file))).map(name), [])
+  t.same(reached.filter((file) => ['workflow', 'queue', 'mqtt', 'mcp'].includes(roomOf(file))).map(name), [])
   t.end()
 })
 

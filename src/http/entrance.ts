@@ -118,7 +118,7 @@ function audited(rooms: Rooms, c: Exchange, answer: Response): Response {
 }
 
 /** Returns the key from `X-API-Key` or `Authorization: Bearer`. Throws `invalid` when both are there and differ. */
-function keyOf(header: (name: string) => string | undefined): string | undefined {
+export function keyOf(header: (name: string) => string | undefined): string | undefined {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(header('authorization') ?? '') ?? []
   const key = header('x-api-key')
   if (key !== undefined && bearer !== undefined && key !== bearer)

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import type { Links, McpCaller } from '../bench/links.ts'
 import { LabError } from '../errors.ts'
 import { type Call, type Exchange, type Route, routesOf } from './contract.ts'
+import { keyOf } from './entrance.ts'
 import { requestIdOf } from './headers.ts'
 
 type Rooms = { links: Links }
@@ -56,8 +57,7 @@ function requestOf(c: Exchange): Request {
 function callerOf(c: Exchange): McpCaller {
   const { key_id, scope } = c.get('principal')
   if (c.env?.local) return { key_id, scope, is_local: true }
-  const [, bearer] = /^bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '') ?? []
-  const api_key = c.req.header('x-api-key') ?? bearer
+  const api_key = keyOf((name) => c.req.header(name))
   if (api_key === undefined) throw new LabError('forbidden', 'MCP is for callers with a key; call the routes themselves')
   return { key_id, scope, is_local: false, api_key }
 }

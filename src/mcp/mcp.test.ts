@@ -3,6 +3,7 @@
 import { test } from 'tap'
 import { app } from '../http/app.ts'
 import type { AuditEntry } from '../keys/audit_entry.ts'
+import { benchd } from '../testing/cli.ts'
 import { isRefusal, openService } from '../testing/http.ts'
 import { called, overHttp, overStdio } from '../testing/mcp.ts'
 
@@ -120,13 +121,20 @@ test('a client without forms needs a code that only others see, for exactly one 
 
 test('benchd mcp --allow-motion asks for a code too', async (t) => {
   const service = await openService(t, slower)
-  const { url, secrets, ask } = service
+  const { url, secrets } = service
   const client = await overStdio(t, { BENCHD_URL: url, BENCHD_API_KEY: secrets.operate }, ['--allow-motion'])
   const { body } = await called(client, 'operate', { device_id: 'shaker-1', operation: 'initialize', params: {} })
   const { confirmation_id } = body.needs_confirmation
-  const { confirmations } = (await ask('GET', '/api/confirmations')).body as { confirmations: { code: string }[] }
-  const begun = await called(client, 'confirm', { confirmation_id, code: confirmations[0]!.code })
+  const env = { BENCHD_URL: url, BENCHD_API_KEY: secrets.admin }
+  const { stdout } = await benchd(t.testdir(), ['status'], env)
+  const [, code = ''] = /^([2-9A-Z]{3}-[2-9A-Z]{3}) +test-client 1\.2 \(key key to operate\) +Operate a device: \{/m.exec(stdout) ?? []
+  t.ok(code, stdout)
+  const begun = await called(client, 'confirm', { confirmation_id, code })
   t.match(await outcomeOf(service, begun.body.untrusted.operation_id), { result: { success: true } })
+  t.match(
+    (await benchd(t.testdir(), ['audit', 'tail'], env)).stdout,
+    /initialize.*by test-client 1\.2, as it calls itself, confirmed by code/i,
+  )
 })
 
 test('/mcp needs a key and the right host; a session belongs to its key, and ends with it', async (t) => {
