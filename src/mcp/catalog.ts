@@ -130,6 +130,8 @@ export function requestOf(tool: Tool, args: Readonly<Record<string, unknown>>): 
   const parts: Record<Place['in'], Map<string, unknown>> = { path: new Map(), query: new Map(), header: new Map(), body: new Map() }
   for (const [argument, value] of Object.entries(args)) {
     const place = tool.places.get(argument)
+    // A stop is not refused for what does not matter.
+    if (!place && tool.effect === 'stop') continue
     if (!place)
       throw new Error(`${tool.name} has no parameter ${JSON.stringify(argument)}; it takes ${[...tool.places.keys()].join(', ') || 'none'}`)
     parts[place.in].set(place.name, place.in === 'body' ? value : wordIn(tool, argument, value))

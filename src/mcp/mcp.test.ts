@@ -155,6 +155,10 @@ test('/mcp needs a key and the right host; a session belongs to its key, and end
   t.match((await ask('POST', '/mcp', { key: 'read', json: list, headers: session })).text, /stop_all/)
   isRefusal(t, await ask('POST', '/mcp', { key: 'operate', json: list, headers: session }), 404)
   t.notMatch((await ask('POST', '/mcp', { key: 'read', json: list, headers: session })).text, /"operate"/)
+  const other = await ask('POST', '/mcp', { key: 'operate', json: hello, headers })
+  const ended = { ...headers, 'Mcp-Session-Id': other.headers.get('mcp-session-id')! }
+  t.equal((await ask('DELETE', '/mcp', { key: 'operate', headers: ended })).status, 200)
+  isRefusal(t, await ask('POST', '/mcp', { key: 'operate', json: list, headers: ended }), 404)
   const { api_key, key_id } = await bench.keys.create({ name: 'short', scope: 'read' })
   const client = await overHttp(t, url, api_key)
   await called(client, 'get_health')
