@@ -25,6 +25,7 @@ const guides = {
   pylabrobot: ['src/clients/python/PYLABROBOT.md', "PyLabRobot's devices"],
   lab: ['src/fleet/README.md', 'Many benches'],
   mqtt: ['src/mqtt/README.md', 'MQTT and Home Assistant'],
+  mcp: ['src/mcp/README.md', 'MCP'],
 }
 const pageOf = Object.fromEntries(Object.entries(guides).map(([name, [path]]) => [path, name]))
 

@@ -21,6 +21,7 @@ import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
+import type { HttpSessions } from './mcp/http_sessions.ts'
 import type { Mqtt } from './mqtt/mqtt.ts'
 
 export type Service = {
@@ -94,13 +95,14 @@ async function begin(
     const bench = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
     door.app = app(bench)
     const mqtt = await openMqtt(bench, (request) => door.app.fetch(request))
+    const mcp = await openMcp(bench, (request, env) => door.app.fetch(request, env))
     return {
       bench,
       url: urlOf(address, tls !== undefined),
       get fingerprint() {
         return tls?.fingerprint
       },
-      close: closing({ bench, servers, starts, clock, mqtt }),
+      close: closing({ bench, servers, starts, clock, mqtt, mcp }),
     }
   } catch (error) {
     await Promise.all(servers.map((one) => closeServer(one, 0)))
@@ -122,6 +124,18 @@ async function openMqtt(bench: Bench, fetch: (request: Request) => Response | Pr
   const mqtt = await openMqtt(bench, fetch)
   bench.links.mqtt = mqtt
   return mqtt
+}
+
+/** Opens the MCP server. Loads its code only if the configuration has one. */
+async function openMcp(
+  bench: Bench,
+  fetch: (request: Request, env?: { local: true }) => Response | Promise<Response>,
+): Promise<HttpSessions | undefined> {
+  if (!bench.config.mcp) return undefined
+  const { openMcp } = await import('./mcp/bench_server.ts')
+  const mcp = await openMcp(bench, fetch)
+  bench.links.mcp = mcp
+  return mcp
 }
 
 /** A sentence for the operator, if nothing may be moved before one has looked. */
@@ -151,12 +165,20 @@ function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): strin
   return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-type Open = { bench: Bench; servers: readonly Server[]; starts: Starts; clock: EndingClock; mqtt: Mqtt | undefined }
+type Open = {
+  bench: Bench
+  servers: readonly Server[]
+  starts: Starts
+  clock: EndingClock
+  mqtt: Mqtt | undefined
+  mcp: HttpSessions | undefined
+}
 
-function closing({ bench, servers, starts, clock, mqtt }: Open): () => Promise<void> {
+function closing({ bench, servers, starts, clock, mqtt, mcp }: Open): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     try {
+      mcp?.close()
       await mqtt?.close()
       await bench.close()
       await starts.end()

@@ -33,6 +33,7 @@ const rooms = [
   'bench',
   'http',
   'mqtt',
+  'mcp',
   'main',
   'cli',
   'coordinator',
@@ -62,6 +63,7 @@ const cliMayLoad = [
   'notify',
   'fleet',
   'plugins',
+  'mcp',
   'coordinator',
 ]
 /** The reducer of the live state is that of the client: `top` and `status` show what the page shows. */
@@ -91,13 +93,14 @@ const owners: Record<string, string[]> = {
   '@nats-io/transport-node': ['src/fleet/wire', 'src/fleet/bounded_transport', 'src/testing/nats_accounts'],
   '@nats-io/jetstream': ['src/fleet/wire'],
   mqtt: ['src/mqtt/connection'],
+  '@modelcontextprotocol/sdk': ['src/mcp/server', 'src/mcp/stdio', 'src/mcp/http_sessions'],
   valibot: ['src', 'drivers'],
   'node:fs': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
   'node:fs/promises': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
 }
 
 /** In tests and in `scripts` these may be used as well. */
-const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource', 'typescript']
+const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource', 'typescript', '@modelcontextprotocol/sdk']
 
 /** What the programs begin with, and what Node loads beside them. */
 const entries = [
@@ -207,7 +210,7 @@ test('the page knows the service through the client alone, and the clients know 
 test('only main and coordinator know http', (t) => {
   for (const { file, to } of inside.filter(({ file }) => !isTest(file))) {
     if (roomOf(resolve(dirname(file), to)) !== 'http') continue
-    t.ok(['http', 'mqtt', 'main', 'coordinator'].includes(roomOf(file)), `${name(file)} imports ${to}`)
+    t.ok(['http', 'mqtt', 'mcp', 'main', 'coordinator'].includes(roomOf(file)), `${name(file)} imports ${to}`)
   }
   t.end()
 })
@@ -241,10 +244,10 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
   t.end()
 })
 
-test('the start of a bench loads nothing of the workflows', (t) => {
+test('the start of a bench loads nothing of the workflows, MQTT and MCP', (t) => {
   const reached = reachedAtOnce('src/cli/serve.ts', 'src/main.ts', 'src/config.ts')
   t.ok(reached.includes(join(top, 'src/http/device_commands.ts')))
-  t.same(reached.filter((file) => ['workflow', 'queue'].includes(roomOf(file))).map(name), [])
+  t.same(reached.filter((file) => ['workflow', 'queue', 'mqtt', 'mcp'].includes(roomOf(file))).map(name), [])
   t.end()
 })
 

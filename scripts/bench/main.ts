@@ -14,6 +14,7 @@ import { fleet } from './fleet.ts'
 import { forecast } from './forecast.ts'
 import { httpGet, httpPost } from './http.ts'
 import { makespan } from './makespan.ts'
+import { mcp } from './mcp.ts'
 import { pageBench } from './page.ts'
 import { plugins } from './plugins.ts'
 import { queueBench } from './queue.ts'
@@ -44,6 +45,7 @@ const benches: readonly Bench[] = [
   forecast,
   bridges,
   plugins,
+  mcp,
   start,
   devices,
   pageBench,

@@ -126,6 +126,7 @@ const notForThePage: Record<string, string> = {
     'plugins check': atShell,
     'workflows variables': atShell,
     'workflows samples': atShell,
+    mcp: atShell,
     'drivers list': atShell,
     'drivers new': atShell,
     'drivers test': atShell,

@@ -29,6 +29,25 @@ export const serviceChecks: Record<string, Check> = {
     await card(page, 'shaker-1').getByText('ready', { exact: true }).waitFor()
   },
 
+  async 'what a program asks to confirm is shown whole with its code, and a denied code holds no longer'(bench) {
+    const { api_key } = (await bench.ask('POST', '/api/keys', { name: 'assistant', scope: 'operate' })) as { api_key: string }
+    const asProgram = async (path: string, body: object) => {
+      const headers = { 'X-API-Key': api_key, 'X-Client': 'helper%201', 'Content-Type': 'application/json' }
+      return fetch(bench.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    }
+    const page = await bench.open('/')
+    const text = 'Operate a device: {"device_id":"shaker-1","operation":"shake","params":{"speed":500,"duration":10}}'
+    const { confirmation_id } = (await (await asProgram('/api/confirmations', { text })).json()) as { confirmation_id: string }
+    const need = needOf(page, /A program asks you: code /)
+    await need.getByText(text, { exact: false }).waitFor()
+    await need.getByText(/"helper 1", as it calls itself, with the key assistant/).waitFor()
+    const [code] = /[2-9A-Z]{3}-[2-9A-Z]{3}/.exec((await need.textContent()) ?? '') ?? []
+    assert.ok(code)
+    await need.getByRole('button', { name: 'Deny' }).click()
+    await need.waitFor({ state: 'detached' })
+    assert.equal((await asProgram(`/api/confirmations/${confirmation_id}/check`, { code })).status, 404)
+  },
+
   async 'on a full disk the page says so, refuses what would be lost, stops and shows events, and goes on when there is space'({
     complaints,
   }) {

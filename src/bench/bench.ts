@@ -51,7 +51,7 @@ import { configured } from './devices.ts'
 import { LatePlugins } from './late_plugins.ts'
 import type { QueueRooms } from './late_queue.ts'
 import { type ForetoldLive, LateRuns } from './late_runs.ts'
-import type { Links } from './links.ts'
+import { type Links, linksOf } from './links.ts'
 import { NewDevices } from './new_devices.ts'
 import { openNotifier, reportPaused } from './notifications.ts'
 import { beginSafely, lossTeller } from './open_incidents.ts'
@@ -247,9 +247,9 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report }, () => aboutBench(bench, runs.handovers)))
   const plugins = opened('plugins', new LatePlugins({ reloading, places, hub, clock, log, safeMode }))
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
-  const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier, plugins }
+  const added = { new_devices: new NewDevices(reloading), pictures, backups, notifier, plugins, links: linksOf(clock) }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
-  const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, links: {}, long_requests, simulations, load, readings })
+  const bench = benchOf({ ...shown, ...hidden, ...added, presets, notes, fleet, long_requests, simulations, load, readings })
   return bench
 }
 

@@ -1,4 +1,7 @@
-// The connections to other systems that the program opens beside the bench, as the bench reports them.
+// What the program opens beside the bench for other systems, as the bench reports it.
+
+import { Confirmations } from '../keys/confirmations.ts'
+import type { Clock } from '../kit/clock.ts'
 
 export type MqttStatus = {
   url: string
@@ -12,4 +15,19 @@ export type MqttStatus = {
   dropped: number
 }
 
-export type Links = { mqtt?: { status(): MqttStatus } }
+/** The holder of a key, and the key itself, with which its calls ask the bench. At the control socket, which needs none, `is_local` is true. */
+export type McpCaller = { key_id: string; scope: string } & ({ is_local: true } | { is_local: false; api_key: string })
+
+/** The MCP server of the bench. `body` is the parsed body of the request. */
+export type McpServer = { handle(request: Request, caller: McpCaller, body: unknown): Promise<Response> }
+
+export type Links = {
+  mqtt?: { status(): MqttStatus }
+  mcp?: McpServer
+  /** The requests that programs ask people to confirm. */
+  confirmations: Confirmations
+}
+
+export function linksOf(clock: Clock): Links {
+  return { confirmations: new Confirmations({ clock }) }
+}

@@ -81,8 +81,9 @@ function tell({ files, lines, torn, first_seq, head, broken }: Verified, path: s
   if (head) print(`head ${head.hash}`)
 }
 
-function row({ at, key_id, name, operator, scope, status, text, left_out, times }: Line): string[] {
+function row({ at, key_id, name, operator, client, confirmation, scope, status, text, left_out, times }: Line): string[] {
   const key = name === null ? '-' : name === key_id ? name : `${name} (${key_id})`
-  const more = [times && `${times} times`, left_out && `after ${left_out} that were left out`].filter(Boolean).join(', ')
+  const via = client && `by ${client}, as it calls itself${confirmation ? `, confirmed by ${confirmation.split(' ')[0]}` : ''}`
+  const more = [via, times && `${times} times`, left_out && `after ${left_out} that were left out`].filter(Boolean).join(', ')
   return [localTime(at, 'seconds'), authorText(key, operator), scope ?? '-', String(status ?? '-'), more ? `${text} (${more})` : text]
 }

@@ -25,6 +25,8 @@ export type Shown = {
   waiting: ShownThread[]
   /** The incidents that nobody has acknowledged. */
   incidents: Incident[]
+  /** The requests that programs ask people to confirm. */
+  confirmations: State['confirmation'][string][]
 }
 
 export type Bench = Shown & {
@@ -73,7 +75,7 @@ export async function stateOf(service: Service): Promise<State> {
   throw new CliError('unreachable', 'the service ended the stream of its state; try again')
 }
 
-export function shownIn({ service, device, reading, run, thread, step, incident }: State): Shown {
+export function shownIn({ service, device, reading, run, thread, step, incident, confirmation }: State): Shown {
   const [[system_id, health] = ['', unknown]] = Object.entries(service)
   return {
     health,
@@ -84,6 +86,7 @@ export function shownIn({ service, device, reading, run, thread, step, incident 
     steps: Object.values(step),
     waiting: Object.values(thread).filter(waitsForSomebody),
     incidents: Object.values(incident).sort((a, b) => b.timestamp - a.timestamp),
+    confirmations: Object.values(confirmation),
   }
 }
 

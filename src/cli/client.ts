@@ -113,7 +113,8 @@ export async function open(service: Service, method: string, path: string, askin
   throw new CliError(exitOfStatus(status), detailOf(await text(response)) ?? `the service answered ${status}`, { reason })
 }
 
-async function exchange(
+/** Sends a request. Resolves with the answer, whatever its status. Throws `CliError` if nobody answers. */
+export async function exchange(
   service: Service,
   method: string,
   path: string,

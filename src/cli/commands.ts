@@ -39,6 +39,7 @@ const sections = {
     replay: () => import('./replay.ts'),
     bridge: () => import('./bridge.ts'),
     plugins: () => import('./plugins.ts'),
+    mcp: () => import('./mcp.ts'),
     drivers: () => import('./drivers.ts'),
     'safe-off': () => import('./safe_off.ts'),
   },

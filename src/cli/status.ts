@@ -53,6 +53,7 @@ function described({
   host,
   queue,
   cameras,
+  confirmations,
 }: Bench): string {
   const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
     short(execution_id),
@@ -83,11 +84,18 @@ function described({
     ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED', 'ENDS'], runRows)] : ['no open runs']),
     ...(queue && (queue.waiting > 0 || queue.is_paused) ? [queueLine(queue)] : []),
     ...(waitingRows.length ? [`${some(['RUN', 'WAITING', 'STATUS', 'SINCE', 'WHY'], waitingRows)}\nwhat to do: benchd runs why RUN`] : []),
+    ...(confirmations.length
+      ? [`${some(['CODE', 'ASKED BY', 'REQUEST'], confirmations.map(codeRow))}\ntell the program the code only if you want exactly this`]
+      : []),
     ...(stepRows.length ? [`${some(['STEP', 'SINCE', 'WHAT TO DO'], stepRows)}\nwhen done: benchd runs confirm STEP`] : []),
     ...(incidentRows.length
       ? [`${some(['INCIDENT', 'WHEN', 'CATEGORY', 'WHAT'], incidentRows)}\nseen: benchd incidents ack INCIDENT`]
       : []),
   ].join('\n\n')
+}
+
+function codeRow({ code, client, name, text }: Bench['confirmations'][number]): string[] {
+  return [code ?? 'shown to other keys', `${client ?? 'a program'} (key ${name})`, text]
 }
 
 function queueLine({ waiting, is_paused }: NonNullable<Bench['queue']>): string {

@@ -9,6 +9,7 @@ import { described, Whole } from '../kit/described.ts'
 import { Host, Id } from '../kit/name.ts'
 import { Cameras } from './cameras.ts'
 import { FleetConfig } from './fleet.ts'
+import { McpConfig } from './mcp.ts'
 import { MqttConfig } from './mqtt.ts'
 import { Notify } from './notify.ts'
 import { PluginConfigs } from './plugins.ts'
@@ -194,6 +195,7 @@ export const ConfigFile = v.strictObject({
   plugins: v.optional(PluginConfigs, {}),
   fleet: v.optional(described(FleetConfig, 'The broker of the lab, where this bench is one of many')),
   mqtt: v.optional(described(MqttConfig, 'The MQTT broker that the state of the bench is published to')),
+  mcp: v.optional(described(McpConfig, 'Serves MCP at `/mcp`, by which assistants use the bench')),
 })
 export type ConfigFile = v.InferOutput<typeof ConfigFile>
 

@@ -17,6 +17,7 @@ import { idempotent, takesIdempotencyKey } from './idempotency.ts'
 import { mustBeAsShown } from './if_state.ts'
 import { mayHaveChanged } from './live/board.ts'
 import { thenMaybe } from './maybe_promise.ts'
+import { mcpRoutes } from './mcp.ts'
 import { nearPath } from './near_paths.ts'
 import { publicPages, servePages } from './pages.ts'
 import { pluginCalls } from './plugin_calls.ts'
@@ -65,7 +66,7 @@ export function app(bench: Bench): Hono<Env> & App {
     const [{ runRoutes }] = await Promise.all([import('./run_routes.ts'), bench.openRuns()])
     return entriesOf(runRoutes, answer)
   }
-  const entries = [...entriesOf(serviceRoutes, answer), ...entriesLater(runPaths, aboutRuns, nothingAt)]
+  const entries = [...entriesOf([...serviceRoutes, ...mcpRoutes], answer), ...entriesLater(runPaths, aboutRuns, nothingAt)]
   const route = directly(entries, enter, failed)
   // A reload changes them.
   const origins = () => bench.config.cors.origins

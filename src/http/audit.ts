@@ -24,7 +24,7 @@ const Part = (description: string) => v.optional(described(v.pipe(v.string(), v.
 const all = 10_000
 const columns = [
   ...['at', 'utc', 'name', 'key_id', 'operator', 'scope', 'text', 'outcome', 'status', 'reason', 'device_id', 'execution_id'],
-  ...['operation_id', 'operation', 'params', 'from', 'request_id', 'times', 'left_out', 'file', 'seq', 'hash'],
+  ...['operation_id', 'operation', 'params', 'from', 'request_id', 'times', 'left_out', 'file', 'seq', 'hash', 'client', 'confirmation'],
 ]
 
 export const auditRoutes: Route<Rooms>[] = [

@@ -12,6 +12,7 @@ import { addHeader, type Env, type Exchange, type Principal, requestIdHeader } f
 import { answerError } from './errors.ts'
 import { headerOf, rawHeaderOf, requestIdOf } from './headers.ts'
 import { type MaybePromise, thenMaybe } from './maybe_promise.ts'
+import { saidClientOf } from './said_client.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
 /** The rooms of the bench that the entrance uses. `keys_made` says how a key is made, where that is not at a bench. */
@@ -98,12 +99,26 @@ function audited(rooms: Rooms, c: Exchange, answer: Response): Response {
   const details = detailsOf(c, { status, reason, operation_id, location: answer.headers.get('location') })
   const request_id = requestIdOf(c)
   const operator = c.get('operator')
-  rooms.audit.note({ what: `${method} ${path}`, key_id, name, operator, scope, from, status, reason, operation_id, request_id, details })
+  const said = saidClientOf(c)
+  rooms.audit.note({
+    what: `${method} ${path}`,
+    key_id,
+    name,
+    operator,
+    said,
+    scope,
+    from,
+    status,
+    reason,
+    operation_id,
+    request_id,
+    details,
+  })
   return answer
 }
 
 /** Returns the key from `X-API-Key` or `Authorization: Bearer`. Throws `invalid` when both are there and differ. */
-function keyOf(header: (name: string) => string | undefined): string | undefined {
+export function keyOf(header: (name: string) => string | undefined): string | undefined {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(header('authorization') ?? '') ?? []
   const key = header('x-api-key')
   if (key !== undefined && bearer !== undefined && key !== bearer)

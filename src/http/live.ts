@@ -8,7 +8,7 @@ import { described } from '../kit/described.ts'
 import type { Log } from '../kit/log.ts'
 import { type Route, routesOf } from './contract.ts'
 import { boardOf, type Source } from './live/board.ts'
-import { type LiveRooms, sourcesOf, timelineOf } from './live/sources.ts'
+import { confirmationsOf, type LiveRooms, sourcesOf, timelineOf } from './live/sources.ts'
 import { openStream, type Streaming } from './open_stream.ts'
 
 /** The rooms of the bench that this route uses. */
@@ -24,7 +24,7 @@ export const liveRoutes: Route<Rooms>[] = [
       'Each frame is `event: state` with `data: {"kind", "id", "value"}`. A value is the body of the resource that GET answers, and `null` when it is',
       'gone: `service` (/health), `device` (/api/devices/{device_id}), `reading` (the newest of /api/devices/{device_id}/readings, by device), `incident` (those that nobody has acknowledged), `step`, `topology`, `labware`, `run` (those that are open,',
       'and the newest 20 of the others), `thread` (those of open runs that have not ended), with `run` in the query `timeline` (the rows of that run), and for',
-      'keys of scope admin `key_request`. The stream opens with every value, then comes `event: ready`. The latest value wins: a slow',
+      'keys of scope operate `confirmation`, and for those of scope admin `key_request`. The stream opens with every value, then comes `event: ready`. The latest value wins: a slow',
       'reader is shown fewer changes, and a key changes five times a second at most. There is nothing to resume; open it again. `event: beat` comes',
       'every second with the time of the server. Members that move by themselves (`seconds_left`, `uptime_s`, `since`) are no change alone.',
     ].join(' '),
@@ -37,8 +37,13 @@ export const liveRoutes: Route<Rooms>[] = [
     async handle({ rooms, c, query }) {
       const { run } = query()
       await Promise.all(rooms.registry.all().map((device) => device.operation.recall()))
-      const { scope } = c.get('principal')
-      const shown = [...sourcesOf(rooms).map(named), ...(run === undefined ? [] : [[`timeline ${run}`, timelineOf(rooms, run)] as const])]
+      const { scope, key_id } = c.get('principal')
+      const ofKey = [`confirmation ${key_id}`, confirmationsOf(rooms, key_id)] as const
+      const shown = [
+        ...sourcesOf(rooms).map(named),
+        ofKey,
+        ...(run === undefined ? [] : [[`timeline ${run}`, timelineOf(rooms, run)] as const]),
+      ]
       return openStream(rooms, c, (outlet) => {
         const leaveStreams = rooms.hub.streams.enter()
         const unwatch = rooms.readings.watch()

@@ -115,6 +115,10 @@ export const examples: Record<string, Example> = {
   recoverThread: { body: { decision: 'RETRY' } },
   labwarePlaced: { body: { barcode: 'P-0001' } },
   createKey: { body: { name: 'notebook', scope: 'operate' } },
+  requestConfirmation: {
+    body: { text: 'Shake: operate {"device_id":"shaker-1","operation":"shake","params":{"speed":500,"duration":10}}' },
+  },
+  checkConfirmation: { body: { code: 'K7M-2QX' } },
   requestKey: { body: { app_name: 'notebook', scope: 'operate' } },
   approveKeyRequest: { body: { expires_at: 2_000_000_000 } },
   putPreset: { parameters: { operation: 'shake', preset: 'gentle' }, body: { params: { speed: 300, duration: 60 } } },

@@ -34,6 +34,7 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   topology_name: { description: 'Name of the topology', schema: Id },
   version: { description: 'Number of the version, as in the list of versions', schema: v.string() },
   plugin_name: { description: 'Name of the plug-in in the configuration', schema: Id },
+  confirmation_id: { description: 'Id of the confirmation', schema: v.string() },
   submission_id: { description: 'Id of the submission', schema: v.string() },
   entry_id: { description: 'Id of an entry of the queue, which is that of its submission', schema: v.string() },
   execution_id: { description: 'Id of the execution', schema: v.string() },

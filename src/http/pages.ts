@@ -12,6 +12,7 @@ import { TokenBuckets } from '../kit/token_buckets.ts'
 import type { Env } from './contract.ts'
 import { notAllowed } from './direct.ts'
 import { remoteAddress } from './entrance.ts'
+import { guideNames } from './guide_names.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
 
@@ -62,23 +63,7 @@ const files: Record<string, [file: string, type: string]> = {
 }
 
 /** The guides, made by scripts/guides.mjs. */
-for (const guide of [
-  'care',
-  'settings',
-  'workflows',
-  'samples',
-  'storages',
-  'records',
-  'commands',
-  'api',
-  'clients',
-  'plugins',
-  'drivers',
-  'pylabrobot',
-  'lab',
-  'mqtt',
-])
-  files[`/docs/guides/${guide}`] = [`../../web/guides/${guide}.html`, html]
+for (const guide of guideNames) files[`/docs/guides/${guide}`] = [`../../web/guides/${guide}.html`, html]
 
 /** The page of a coordinator. */
 const filesOfLab: typeof files = {

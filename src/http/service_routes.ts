@@ -4,6 +4,7 @@ import type { Bench } from '../bench/bench.ts'
 import { auditRoutes } from './audit.ts'
 import { backupRoutes } from './backups.ts'
 import { cameraRoutes } from './cameras.ts'
+import { confirmationRoutes } from './confirmations.ts'
 import type { Route } from './contract.ts'
 import { deviceCommandRoutes } from './device_commands.ts'
 import { deviceNoteRoutes } from './device_notes.ts'
@@ -37,6 +38,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...eventRoutes,
   ...simulationRoutes,
   ...keyRoutes,
+  ...confirmationRoutes,
   ...systemRoutes,
   ...auditRoutes,
   ...selfCareRoutes,

@@ -11,8 +11,9 @@ import { AuditFile } from './audit_file.ts'
 import { withoutSecrets } from './secret.ts'
 
 /** An entry for the audit trail; absent members are null. */
-type Deed = { what: string; details?: AuditDetails; operator?: string | undefined } & Partial<
-  Omit<AuditEntry, 'at' | 'what' | 'operator' | 'left_out' | 'times' | keyof AuditDetails>
+type Said = { client?: string; confirmation?: string }
+type Deed = { what: string; details?: AuditDetails; operator?: string | undefined; said?: Said | undefined } & Partial<
+  Omit<AuditEntry, 'at' | 'what' | 'operator' | keyof Said | 'left_out' | 'times' | keyof AuditDetails>
 >
 
 /** The author of entries about the service itself. */
@@ -113,7 +114,9 @@ export class Audit {
   }
 
   #noteDone(entry: AuditEntry): void {
-    const name = `${entry.key_id} ${entry.operator ?? ''} ${entry.status} ${entry.what}`
+    // A confirmation is for one request, which therefore has a line of its own.
+    const who = `${entry.key_id} ${entry.operator ?? ''} ${entry.client ?? ''} ${entry.confirmation ?? ''}`
+    const name = `${who} ${entry.status} ${entry.what}`
     if (this.#repeats.take(name)) this.#files.done.add(entry)
     else {
       this.#fold(name, entry)
@@ -189,6 +192,7 @@ function entryOf(
     key_id = null,
     name = null,
     operator,
+    said,
     scope = null,
     from = null,
     status = null,
@@ -208,6 +212,7 @@ function entryOf(
     key_id,
     name,
     ...(operator !== undefined && { operator }),
+    ...said,
     scope,
     from,
     what: clean,

@@ -47,6 +47,18 @@ export const AuditEntry = v.strictObject({
   operator: v.optional(
     described(v.string(), 'The name that the person gave as X-Operator; absent without one. Nobody has checked it, and it decides nothing'),
   ),
+  client: v.optional(
+    described(
+      v.string(),
+      'The program, as it called itself in X-Client; absent without one. Nobody has checked it, and it decides nothing',
+    ),
+  ),
+  confirmation: v.optional(
+    described(
+      v.string(),
+      'How a person confirmed the request, as the program said in X-Confirmation: `form` or `code`, with the id of the confirmation',
+    ),
+  ),
   scope: Word,
   from: described(Word, 'The address that the request came from; null where one line stands for requests from several'),
   what: described(v.string(), 'Method and path, or a command'),

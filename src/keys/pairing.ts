@@ -1,10 +1,11 @@
 // Pairing: a program asks for a key, an admin approves the request, and the program fetches the key, once. The key is made when it is fetched.
 
-import { randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
+import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { described } from '../kit/described.ts'
+import { newCode } from './code.ts'
 import { type KeyRequest, type Keys, Scope } from './keys.ts'
 import { digestOf } from './secret.ts'
 
@@ -198,10 +199,4 @@ function gone(): LabError {
     'not_found',
     'there is no such request for a key: it was denied, it gave way to another, its key was fetched, or ten minutes have passed; ask anew',
   )
-}
-
-/** Makes a code such as `K7M-2QX`, of characters that are not confused when read aloud. */
-function newCode(): string {
-  const letters = Array.from({ length: 6 }, () => '23456789ABCDEFGHJKMNPQRSTVWXYZ'[randomInt(30)])
-  return `${letters.slice(0, 3).join('')}-${letters.slice(3).join('')}`
 }

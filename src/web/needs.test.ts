@@ -97,6 +97,22 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   t.same(words({ key_request: { r: { request_id: 'r', app_name: 'tablet', scope: 'read', code: 'AB12' } } }), [
     ['tablet requests a key', 'Approve', 'Deny'],
   ])
+  const confirming = {
+    confirmation_id: 'c',
+    text: 'Shake: operate {}',
+    client: 'helper 1',
+    name: 'assistant',
+    code: 'K7M-2QX',
+    expires_at: 121,
+  }
+  t.match(needsOf(stateOf({ confirmation: { c: confirming } })), [
+    {
+      title: 'A program asks you: code K7M-2QX',
+      text: /^Shake: operate \{\}.*"helper 1", as it calls itself, with the key assistant/,
+      since: 1,
+    },
+  ])
+  t.match(needsOf(stateOf({ confirmation: { c: { ...confirming, code: null } } })), [{ title: 'A program asks you', text: /other keys/ }])
   const incident = {
     incident_id: 'i',
     message: 'm',

@@ -1,6 +1,7 @@
 // Finds everything that waits for a person, worst first, with the possible decisions and their consequences.
 
 import { type DeviceInfo, type Incident, ifState, type ListBlockersResponse, type State, type Thread } from '../clients/ts/benchd.ts'
+import { confirmations } from './confirmation_needs.ts'
 import { titled } from './forms.ts'
 import { aboutLateCall, isLateCall } from './late_calls.ts'
 import { type Decision, type Need, possibleFirst } from './need.ts'
@@ -27,6 +28,7 @@ export function needsOf(state: State): Need[] {
   const tasks = [...steps(state), ...ofThreads.filter(({ task }) => task)]
   return [
     ...tasks.sort((a, b) => (a.since ?? 0) - (b.since ?? 0)),
+    ...confirmations(state),
     ...safeMode(state),
     ...devices(state),
     ...ofThreads.filter(({ task }) => !task),

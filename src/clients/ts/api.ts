@@ -238,6 +238,14 @@ export type FetchRequestedKeyResponse = { api_key?: string }
 
 export type ApproveKeyRequestRequest = { expires_at?: number | null }
 
+export type RequestConfirmationRequest = { text: string }
+
+export type RequestConfirmationResponse = { confirmation_id: string; expires_at: number }
+
+export type ListConfirmationsResponse = { confirmations: Array<{ confirmation_id: string; text: string; name: string; client: string | null; code: string | null; expires_at: number }> }
+
+export type CheckConfirmationRequest = { code: string }
+
 export type GetHealthResponse = { status: 'ok' | 'degraded' | 'starting' | 'stopping'; version: string; uptime_s: number; reasons: Array<string> }
 
 export type GetSystemResponse = { version: string; api_version: string; system_id: string; time_scale: number; tls_fingerprint: string | null }
@@ -248,7 +256,7 @@ export type GetSystemChangesResponse = { config_file: string | null; at_once: Ar
 
 export type ListPortsResponse = { ports: Array<{ path: string; by_id: string | null; by_path: string | null; vendor_id: string | null; product_id: string | null; manufacturer: string | null; product: string | null; serial_number: string | null; device_id: string | null }> }
 
-export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; operator?: string; scope: string | null; from: string | null; what: string; text: string; operation?: string; params?: Record<string, unknown>; decision?: string; place?: string; device_id?: string; execution_id?: string; outcome?: 'done' | 'accepted' | 'refused' | 'failed'; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }>; next: string | null }
+export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; operator?: string; client?: string; confirmation?: string; scope: string | null; from: string | null; what: string; text: string; operation?: string; params?: Record<string, unknown>; decision?: string; place?: string; device_id?: string; execution_id?: string; outcome?: 'done' | 'accepted' | 'refused' | 'failed'; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }>; next: string | null }
 
 export type ExamineSystemResponse = { findings: Array<{ check: string; level: 'OK' | 'WARN' | 'FAIL' | 'SKIP'; finding: string; fix?: string }>; failed: number; warnings: number }
 
@@ -570,6 +578,14 @@ export type Operations = {
   denyKeyRequest: { path: { request_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Let whoever asked for a key have it */
   approveKeyRequest: { path: { request_id: string }; query: Record<string, never>; body: ApproveKeyRequestRequest; answer: OperationResult }
+  /** Have a person asked whether something may be done */
+  requestConfirmation: { path: Record<string, never>; query: Record<string, never>; body: RequestConfirmationRequest; answer: RequestConfirmationResponse }
+  /** List the confirmations that wait for a person */
+  listConfirmations: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListConfirmationsResponse }
+  /** Check the code that a person told; it holds once */
+  checkConfirmation: { path: { confirmation_id: string }; query: Record<string, never>; body: CheckConfirmationRequest; answer: OperationResult }
+  /** Deny what a program asks for */
+  denyConfirmation: { path: { confirmation_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Whether the service is well; needs no key */
   getHealth: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetHealthResponse }
   /** Versions and the id of this system */
@@ -879,6 +895,10 @@ export const operations = {
   fetchRequestedKey: ['GET', '/api/keys/requests/{request_id}'],
   denyKeyRequest: ['DELETE', '/api/keys/requests/{request_id}'],
   approveKeyRequest: ['POST', '/api/keys/requests/{request_id}/approve'],
+  requestConfirmation: ['POST', '/api/confirmations'],
+  listConfirmations: ['GET', '/api/confirmations'],
+  checkConfirmation: ['POST', '/api/confirmations/{confirmation_id}/check'],
+  denyConfirmation: ['DELETE', '/api/confirmations/{confirmation_id}'],
   getHealth: ['GET', '/health'],
   getSystem: ['GET', '/api/system'],
   getTime: ['GET', '/api/system/time'],

@@ -5,6 +5,7 @@ import type {
   ExecutionSummary,
   GetHealthResponse,
   Incident,
+  ListConfirmationsResponse,
   ListLabwareResponse,
   ListManualStepsResponse,
   PairingRequest,
@@ -28,6 +29,8 @@ export type Kinds = {
   thread: Thread
   timeline: TimelineRow
   key_request: PairingRequest
+  /** The requests that programs ask people to confirm, for keys of scope operate. */
+  confirmation: ListConfirmationsResponse['confirmations'][number]
 }
 
 /** A message of the stream: a new value, or `null` when it is gone; that the opening is whole; the time. */
@@ -57,6 +60,7 @@ export const emptyState: State = {
     thread: {},
     timeline: {},
     key_request: {},
+    confirmation: {},
   },
   ready: false,
   time: 0,

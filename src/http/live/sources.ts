@@ -1,6 +1,7 @@
 // The sources of the live stream, one for each kind. The values equal the bodies of the GET resources.
 
 import type { Bench, Health } from '../../bench/bench.ts'
+import type { Links } from '../../bench/links.ts'
 import type { Runs } from '../../bench/runs.ts'
 import type { Readings } from '../../devices/readings.ts'
 import type { Registry } from '../../devices/registry.ts'
@@ -19,8 +20,14 @@ export type LiveRooms = {
   hub: Hub
   runs: Runs
   pairing: Pairing
+  links: Pick<Links, 'confirmations'>
   config: Pick<Bench['config'], 'system_id'>
   health(): Health
+}
+
+/** Returns the source of confirmations for the holder of a key, who does not see the codes of its own requests. */
+export function confirmationsOf({ links }: Pick<LiveRooms, 'links'>, key_id: string): Source {
+  return shown('confirmation', () => byId('confirmation_id', links.confirmations.list(key_id)), { scope: 'operate', looks: 'always' })
 }
 
 const mostEndedRuns = 20

@@ -36,7 +36,7 @@ async function ahead(seconds: number, steps: object[], { document = {}, join, me
   await runtime.over(execution)
   if (!way) return undefined
   return [
-    way.first_s,
+    Math.round(way.first_s * 1e6) / 1e6,
     ...way.stops.map(({ devices, seconds, within_s }) => `${devices} ${seconds}${within_s === null ? '' : ` in ${within_s}`}`),
   ]
 }
