@@ -23,7 +23,7 @@ const usedOperations = {
     const folders = ['src/web', 'src/clients/ts'].map((folder) => join(top, folder))
     const files = folders.flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name)))
     const sources = files.filter((file) => /(?<!\.test)\.tsx?$/.test(file) && file !== id).map((file) => readFileSync(file, 'utf8'))
-    const words = new Set(sources.join('\n').match(/\w+/g))
+    const words = new Set(sources.join('\n').match(/(?<=['"`])\w+(?=['"`])/g))
     return code.replaceAll(/^ {2}(\w+): \['\w+', '[^']+'\],\n/gm, (line, name) => (words.has(name) ? line : ''))
   },
 }

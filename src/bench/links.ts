@@ -1,4 +1,4 @@
-// What the program opens beside the bench for other systems, as the bench reports it.
+// The connections to other systems beside the bench, as the bench reports them.
 
 import { Confirmations } from '../keys/confirmations.ts'
 import type { Clock } from '../kit/clock.ts'

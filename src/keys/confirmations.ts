@@ -26,9 +26,9 @@ export const ConfirmationWish = v.strictObject({
 /** A request for a confirmation, as people see it. */
 export const ShownConfirmation = v.strictObject({
   confirmation_id: v.string(),
-  text: described(v.string(), 'What the program asks to do, in its own words'),
+  text: described(v.string(), 'The request of the program, in its own words'),
   name: described(v.string(), 'The name of the key of the program'),
-  client: described(v.nullable(v.string()), 'What the program calls itself; nobody has checked that'),
+  client: described(v.nullable(v.string()), 'The name that the program gives itself; nobody has checked it'),
   code: described(v.nullable(v.string()), 'The code to tell the program; null for the key that asks, which must not see it'),
   expires_at: UnixSeconds,
 })

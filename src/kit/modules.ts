@@ -1,7 +1,7 @@
 // Loads user modules in TypeScript or JavaScript on every Node, anew each time, with their relative imports.
 
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import * as nodeModule from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -42,6 +42,12 @@ export async function loadExports(path: string): Promise<Readonly<Record<string,
 /** The most files of one module that are hashed. */
 const mostImported = 200
 const relativeImport = /\b(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"\n]+)['"]/g
+
+/** Resolves with the paths of the files that a module imports by relative paths, directly or through others; links are followed. */
+export async function importedPaths(path: string): Promise<string[]> {
+  const real = await realpath(path)
+  return Object.keys(await importedFiles(real)).map((imported) => join(dirname(real), imported))
+}
 
 /** Returns the SHA-256 of the files that a module imports by relative paths, directly or through others; keyed by their paths beside the module. */
 export async function importedFiles(path: string): Promise<Record<string, string>> {

@@ -1,11 +1,10 @@
 // Finds the file of a plug-in: by its path, by its name in the folder of plug-ins, or as an npm package.
 
-import { realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { LabError } from '../errors.ts'
 import { readText } from '../kit/disk.ts'
 import { isFile } from '../kit/folder.ts'
-import { importedFiles } from '../kit/modules.ts'
+import { importedPaths } from '../kit/modules.ts'
 import { mustBeTrusted } from '../kit/trusted_folder.ts'
 
 const extensions = ['.ts', '.js', '.mjs']
@@ -21,8 +20,7 @@ export async function placeOf({ name, module }: Entry, config_path: string | und
   const path = await found({ name, module }, config_path === undefined ? undefined : dirname(config_path))
   await mustBeTrusted(path)
   // Their code runs with the same rights.
-  const real = await realpath(path)
-  for (const imported of Object.keys(await importedFiles(real))) await mustBeTrusted(join(dirname(real), imported))
+  for (const imported of await importedPaths(path)) await mustBeTrusted(imported)
   return path
 }
 

@@ -1,4 +1,4 @@
-// What programs ask people to confirm, such as assistants over MCP.
+// The confirmations that programs ask of people, such as assistants over MCP.
 
 import type { State } from '../clients/ts/benchd.ts'
 import type { Need } from './need.ts'

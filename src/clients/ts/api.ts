@@ -364,7 +364,7 @@ export type GetRecordResponse = { execution_id: string; started_at: number; rows
 
 export type AddNoteRequest = { text: string; tags?: Array<string> }
 
-export type ListValuesResponse = { values: Array<{ kind: "value"; at: number; name: string; value?: unknown; unit: string | null; shape: Array<number> | null; labware: string; barcode: string | null; group_id: string | null; part?: string; thread_name: string; method_name: string | null; action_name: string; operation: string; device_id: string | null; labware_id: string; thread_id: string; submission_id: string; action_id: string; operation_id: string | null; sha256?: string; bytes?: number }>; damaged: number }
+export type ListValuesResponse = { values: Array<{ kind: "value"; at: number; name: string; value?: unknown; unit: string | null; shape: Array<number> | null; labware: string; barcode: string | null; group_id: string | null; thread_name: string; method_name: string | null; action_name: string; operation: string; device_id: string | null; labware_id: string; thread_id: string; submission_id: string; action_id: string; operation_id: string | null; sha256?: string; part?: string; bytes?: number }>; damaged: number }
 
 export type ListReadingsOfExecutionResponse = { readings: Array<{ kind: "readings"; at: number; device_id: string; values: Record<string, number>; targets?: Record<string, number>; why: 'start' | 'interval' | 'end'; action_id?: string }>; damaged: number }
 

@@ -104,7 +104,6 @@ export const RecordedValue = v.strictObject({
   labware: v.string(),
   barcode: MaybeText,
   group_id: MaybeText,
-  part: v.optional(described(v.string(), '`before` or `after`: of an operation of the run itself, whose labware is empty')),
   thread_name: v.string(),
   method_name: MaybeText,
   action_name: v.string(),
@@ -116,5 +115,6 @@ export const RecordedValue = v.strictObject({
   action_id: v.string(),
   operation_id: MaybeText,
   sha256: v.optional(described(v.string(), 'The hash of the JSON of a value of more than 4 KiB')),
+  part: v.optional(described(v.string(), '`before` or `after`: of an operation of the run itself, whose labware is empty')),
   bytes: v.optional(v.number()),
 })
