@@ -12,7 +12,7 @@ import { command } from './command.ts'
 import { exitCodes } from './exit.ts'
 import { offline } from './offline.ts'
 import { bridgeSockets, configPath, dataDir, systemData } from './places.ts'
-import { print } from './table.ts'
+import { print, tell } from './table.ts'
 
 /** The time for instruments that go home first. The driver of a silent one gives up sooner. */
 const standing_ms = 10_000
@@ -70,7 +70,7 @@ async function outliveDrivers(): Promise<void> {
     const owner = ownerBlamed(error)
     owner?.fault(error)
     if (owner || driverBlamed(error) !== undefined) return
-    process.stderr.write(`${error instanceof Error ? error.stack : messageOf(error)}\n`)
+    tell(error instanceof Error && error.stack ? error.stack : messageOf(error))
     process.exit(exitCodes.failed[0])
   })
 }
