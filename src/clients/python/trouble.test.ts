@@ -23,7 +23,7 @@ function asTyped(text: string): string {
 }
 
 /** Makes the file that the examples attach, and imports what the guide imports first. */
-const around = 'from datetime import datetime\nopen("export.csv", "w").write("well,od\\n")\n'
+const around = 'from datetime import datetime, timedelta\nopen("export.csv", "w").write("well,od\\n")\n'
 
 withPython('the examples of the docstring and of the guide work as they are printed', async (t) => {
   const ending = atTheEnd(t)
