@@ -121,7 +121,7 @@ test('code is part of the hash, and of no JSON', async (t) => {
   says(
     t,
     () => compiled({ workflow: (d) => (d.on = {}), form: 'json' }),
-    'the file: there is no member on; there is: $schema, format, name, topology, labware, variables, values, objective, overtaking, start, methods, threads',
+    'the file: there is no member on; there is: $schema, format, name, topology, labware, variables, values, objective, overtaking, start, before, after, methods, threads',
   )
 })
 
