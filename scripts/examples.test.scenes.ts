@@ -18,6 +18,7 @@ export type Scene = {
 
 const systemd = 'it wants systemd, or changes this computer: scripts/guest/tests/installed.ts does so in the guest'
 const instrument = 'it wants a real port, or somebody at it'
+const versions = 'it wants several versions: src/cli/versions.test.ts'
 const lab = 'it wants a lab with its broker and its database: src/coordinator/lab_demo.test.ts'
 
 /** By the path of the guide. A guide that is not here needs no scene, and each of its examples is typed. */
@@ -58,6 +59,9 @@ export const scenes: Record<string, Scene> = {
       },
     },
     elsewhere: {
+      'sudo cp -R drivers/my_pump': 'src/cli/drivers.test.ts',
+      'sudo chown -R root:root /etc/benchd/drivers': systemd,
+      'sudo benchd devices add pump-1 --driver my_pump': instrument,
       'python3 -m unittest': 'src/cli/bridge_examples.test.ts',
       'from benchd_bridge import Bridge': 'src/http/bridges.test.ts',
       'from benchd_bridge import DeviceFailed, Transporter': 'src/http/bridge_transporters.test.ts',
@@ -68,6 +72,9 @@ export const scenes: Record<string, Scene> = {
       'sudo systemctl': systemd,
       'benchd devices initialize reader-1\n': systemd,
     },
+  },
+  'src/plugins/README.md': {
+    elsewhere: { 'sudo npm install --ignore-scripts': 'it wants a package of the lab: src/plugins/plugins.test.ts' },
   },
   'src/cli/README.md': {
     async begin({ demo, swap }) {
@@ -112,6 +119,16 @@ export const scenes: Record<string, Scene> = {
     },
     elsewhere: {
       'benchd devices perform reader-1': 'it wants a bridge: drivers/README.md is typed with one',
+      'benchd devices certify shaker-1': 'it asks a person: src/cli/devices/certify.long.test.ts',
+      'benchd drivers verify trial-shaker-1.json': 'it wants the record of a trial: src/cli/devices/certify.long.test.ts',
+      'benchd plugins check /etc/benchd/plugins/lamp.ts': 'it wants a plug-in: src/cli/plugins.test.ts',
+      'benchd queue move 7b1c --first': 'it wants an entry that waits: scripts/browser/queue_scenes.ts',
+      'benchd queue start 7b1c': 'it wants an entry that waits: scripts/browser/queue_scenes.ts',
+      'benchd topology diff demo 1 2': versions,
+      'benchd topology restore demo 1': versions,
+      'benchd workflows history just-shake': versions,
+      'benchd workflows diff just-shake': versions,
+      'benchd workflows restore just-shake': versions,
       'sudo benchd devices add': instrument,
       'sudo benchd devices set': instrument,
       'benchd inventory put incubator-1': 'it wants a storage: src/workflow/STORAGES.md is typed with one',
@@ -179,7 +196,13 @@ export const scenes: Record<string, Scene> = {
         swap('manual_step-0a1f', steps[0]!.step_id)
       },
     },
-    elsewhere: { 'import { workflow }': 'src/workflow/guide.test.ts' },
+    elsewhere: {
+      'import { workflow }': 'src/workflow/guide.test.ts',
+      'benchd workflows history seal': versions,
+      'benchd workflows diff seal': versions,
+      'benchd workflows restore seal': versions,
+      'benchd queue add seal-and-spin --samples': 'it wants a sheet: src/cli/runs/submission.test.ts',
+    },
   },
   'src/workflow/STORAGES.md': {
     async begin({ shell }) {
