@@ -108,7 +108,7 @@ async function watched<Value>({ name, path }: Place & { name: string }, work: ()
   loading.set(path, name)
   process.on('uncaughtException', heard)
   try {
-    // A rejected promise is told of after the turn in which it was rejected.
+    // Node reports a rejected promise after the turn in which the promise was rejected.
     const done = onBehalfOf(owner, work).then((value) => new Promise<Value>((resolve) => setImmediate(() => resolve(value))))
     return await Promise.race([done, stray])
   } finally {

@@ -1,4 +1,4 @@
-// One connection to a MicroSpin: quick questions, and commands that the centrifuge answers a second time when the motion has ended.
+// A connection to a MicroSpin: quick questions, and commands that the centrifuge answers a second time when the motion has ended.
 
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'

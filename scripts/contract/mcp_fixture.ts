@@ -20,7 +20,7 @@ type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
 type Properties = ElicitRequestFormParams['requestedSchema']['properties']
 type Content = CallToolResult['content'][number]
 
-/** One pixel, and half a second of nothing. */
+/** The fixture's image of one pixel, and its sound without samples. */
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 

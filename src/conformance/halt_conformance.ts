@@ -22,7 +22,7 @@ const rest_ms = 120_000
 export async function conformanceOfHalts(t: Test, driver: AnyDriver, settings: object): Promise<void> {
   await t.test('a halt that was not heard is repeated as soon as it hears again', async (t) => {
     const { device, profile } = await bench(t, driver, settings)
-    // Those that an instrument continues until it is stopped.
+    // The operations that an instrument continues until somebody stops it.
     const goings = namesOn(device).filter((name) => goesOn(name, profile))
     for (const loss of losses)
       for (const end of ends)

@@ -1,4 +1,4 @@
-// One device on its simulator, with a virtual clock. It counts as a real device, so its operations are recorded.
+// A device on its simulator, with a virtual clock. The service takes the device for a real one, so its operations are recorded.
 
 import * as v from 'valibot'
 import { isOnPins, type LineDriver, type PinsDriver, serialOf } from '../../drivers/driver.ts'

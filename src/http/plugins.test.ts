@@ -66,7 +66,7 @@ test('a plug-in calls the routes of the bench with the scope of its entry, and t
   t.match((await service.ask('GET', '/api/system/audit?who=reader')).body, { entries: [{ key_id: 'plugin:reader', status: 403 }] })
 })
 
-/** Whatever a plug-in does in its own process, with the words by which it is named. */
+/** The ways in which a plug-in fails in its own process, with the words by which the service names each failure. */
 const abuses: Readonly<Record<string, { code: string; says: RegExp; answer_s?: number }>> = {
   throws: { code: `setTimeout(() => { throw new Error('broken') }, 10)`, says: /it threw: broken \(.*throws\.js:\d+:\d+\)/ },
   rejects: { code: `setTimeout(() => void Promise.reject(new Error('refused')), 10)`, says: /it threw: refused/ },

@@ -5,7 +5,8 @@ import { isRefusal } from '../testing/http.ts'
 import { beginRun, plateRun } from '../testing/http_runs.ts'
 
 const submission_id = '5f0c9a1e-8c5d-4f0e-9a51-0d3c7f6a1b2c'
-const path = '/api/workflows/work/samples'
+const workflow = '/api/workflows/work'
+const path = `${workflow}/samples`
 const speed = { type: 'integer', unit: 'rpm', minimum: 200, maximum: 2000, description: 'Of the shaker' }
 const document = (limits: object = {}) => {
   const workflow = plateRun([{ action: { do: 'shake', on: 'shaker-1', with: { speed: { variable: 'speed' }, duration: 5 } } }])
@@ -37,7 +38,7 @@ test('a sheet is checked without any effect, for a key that may only read', asyn
   })
   t.match((await bench.ask('GET', path, { key: 'read' })).body, { text: 'group,barcode,speed\r\ng1,,200\r\n' })
   t.equal((await bench.ask('GET', path, { key: 'read', headers: { Accept: 'text/csv' } })).text, 'group,barcode,speed\r\ng1,,200\r\n')
-  t.match((await bench.ask('GET', '/api/workflows/work', { key: 'read' })).body, { variables: { speed } })
+  t.match((await bench.ask('GET', workflow, { key: 'read' })).body, { variables: { speed } })
 })
 
 test('a submission with a wrong sheet is refused with all mistakes; a right one begins once, also after a restart and another workflow', async (t) => {

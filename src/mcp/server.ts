@@ -1,4 +1,4 @@
-// One MCP session: tools and resources of a bench, with the key of one caller. Only the files named `server` and `transports` know the SDK.
+// An MCP session: the tools and resources of a bench, with the key of one caller. Only the files named `server` and `transports` know the SDK.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import {

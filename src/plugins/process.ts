@@ -93,10 +93,10 @@ export class PluginProcess {
   kill(why: string): void {
     this.#why ??= why
     try {
-      // With the programs that it has started.
+      // The negative id ends the programs that the process has started too.
       if (this.pid !== undefined) process.kill(-this.pid, 'SIGKILL')
     } catch {
-      // It has ended already.
+      // The process has ended already.
     }
   }
 

@@ -19,7 +19,7 @@ type StoreOptions = {
   paused(message: string): void
 }
 
-const resumeIt = 'whoever has a key of scope operate resumes the queue: POST /api/queue/resume'
+const resumeIt = 'a person with a key of scope operate resumes the queue: POST /api/queue/resume'
 
 export class QueueStore {
   /** Entries that are being submitted just now. */

@@ -1,4 +1,4 @@
-// One run on virtual time whose durations vary, with forecasts of its end on the way.
+// A run on virtual time whose durations vary, with forecasts of its end while it lasts.
 
 import { handsTopology, shakeAndSeal } from '../../../src/examples/hands.ts'
 import { incubatorTopology, shortRests, twoDayAssay } from '../../../src/examples/incubator.ts'

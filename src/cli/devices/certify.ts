@@ -45,7 +45,7 @@ export const certify = command({
     try {
       ended_at = await trialSteps(run, device.driven_by as never)
     } finally {
-      // Whatever happened, nothing of it may go on.
+      // A trial that ends early may have left the device at work.
       await run.halt()
       person.close()
     }

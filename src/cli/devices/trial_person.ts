@@ -38,8 +38,8 @@ export class Person {
   }
 
   /** Waits for Enter. Returns whether the person skips. */
-  async enter(todo: string): Promise<boolean> {
-    const answer = await this.#asked(`${todo}, then press Enter (s to skip): `)
+  async enter(instruction: string): Promise<boolean> {
+    const answer = await this.#asked(`${instruction}, then press Enter (s to skip): `)
     return /^s(kip)?$/i.test(answer.trim())
   }
 

@@ -215,7 +215,7 @@ function Why({ state, start_at, why_it_waits }: Pick<Entry, 'state' | 'start_at'
 /** Replaces the routes of the queue by the buttons of this screen. */
 function onScreen(why: string): string {
   return why
-    .replace(/whoever has a key .*: POST \/api\/queue\/resume/, 'press “Resume the queue”')
+    .replace(/a person with a key .*: POST \/api\/queue\/resume/, 'press “Resume the queue”')
     .replace(/start it now \(POST [^)]*\), or give it another start \([^)]*\)/, 'press “Start now”, or remove it and add it again')
     .replace(/start it \(POST [^)]*\), or remove it \([^)]*\)/, 'press “Start now” or “Remove”')
 }
