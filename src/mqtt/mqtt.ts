@@ -30,6 +30,9 @@ export type MqttOptions = {
   fetch(request: Request): Response | Promise<Response>
 }
 
+/** Readings are kept by name. */
+type Discovered = { device?: DiscoveredDevice; readings: Map<string, { path: string; unit: string }>; facts: string }
+
 /** After this time the broker has told all values that it had kept. */
 const sweep_ms = 5000
 /** The log names an absent broker once in this time. */
@@ -40,8 +43,8 @@ export class Mqtt {
   readonly #topic: string
   readonly #outbox: Outbox
   readonly #commands: Commands | undefined
-  /** The facts from which the discovery of each device is made. */
-  readonly #discovered = new Map<string, { device?: DiscoveredDevice; readings: Map<string, { path: string; unit: string }> }>()
+  /** The facts from which the discovery of each device is made; `facts`: those that were published last, as JSON. */
+  readonly #discovered = new Map<string, Discovered>()
   #connection: Connection | undefined
   #hide = () => {}
   #cancelSweep = () => {}
@@ -159,18 +162,23 @@ export class Mqtt {
     if (live.kind === 'device' || live.kind === 'reading') this.#rediscover(live)
   }
 
-  /** Publishes the discovery of a device again if what it says may have changed. */
+  /** Publishes the discovery of a device again if one of its facts has changed. Most values of a device are none of them. */
   #rediscover({ kind, id, value }: LiveValue): void {
-    const known = this.#discovered.get(id) ?? { readings: new Map<string, { path: string; unit: string }>() }
+    const name = `benchd_${this.#options.system_id}_${id}`
+    if (kind === 'device' && value === null) {
+      this.#discovered.delete(id)
+      return this.#discover(name, undefined)
+    }
+    const known = this.#discovered.get(id) ?? { readings: new Map<string, { path: string; unit: string }>(), facts: '' }
     this.#discovered.set(id, known)
-    if (kind === 'device') known.device = (value ?? undefined) as DiscoveredDevice | undefined
+    if (kind === 'device') known.device = factsOf(value as unknown as DiscoveredDevice)
     // A reading that is not told for a while stays an entity.
     else if (value) for (const { name, ...its } of readingsIn(value)) known.readings.set(name, its)
-    const name = `benchd_${this.#options.system_id}_${id}`
     const readings = [...known.readings].map(([reading, its]) => ({ name: reading, ...its }))
-    if (known.device) this.#discover(name, discoveryOf(this.#bench, known.device, readings))
-    else if (kind === 'device') this.#discover(name, undefined)
-    if (!known.device && kind === 'device') this.#discovered.delete(id)
+    const facts = JSON.stringify([known.device, readings])
+    if (!known.device || facts === known.facts) return
+    known.facts = facts
+    this.#discover(name, discoveryOf(this.#bench, known.device, readings))
   }
 
   #discover(name: string, message: object | undefined): void {
@@ -186,4 +194,8 @@ export class Mqtt {
   #under(topic: string): string {
     return `${this.#topic}/${topic}`
   }
+}
+
+function factsOf({ device_id, name, type, driver, identity }: DiscoveredDevice): DiscoveredDevice {
+  return { device_id, name, type, driver, identity }
 }

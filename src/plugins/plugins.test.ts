@@ -219,8 +219,8 @@ test('programs that a plug-in has started end with its process', async (t) => {
       return false
     }
   }
-  await new Promise((resolve) => setTimeout(resolve, 200))
-  t.same(pids.filter(isAlive), [])
+  while (pids.some(isAlive)) await new Promise(setImmediate)
+  t.same(pids.filter(isAlive), [], 'the programs that the plug-in had started are gone')
 })
 
 test('requests that wait need one timer between them', async (t) => {

@@ -20,10 +20,11 @@ export function withPython(name: string, body: (t: Test) => Promise<unknown>): v
   test(name, { skip: noPython }, body)
 }
 
-export type Where = { url: string; key: string | undefined; fingerprint?: string; retry_s?: number }
+/** `interpreter`: the program that runs Python; `python3` by default. */
+export type Where = { url: string; key: string | undefined; fingerprint?: string; retry_s?: number; interpreter?: string }
 
 /** Starts a program that imports the client, and reads its lines as they come. */
-export function python(t: Test, { url, key, fingerprint, retry_s = 30 }: Where, program: string) {
+export function python(t: Test, { url, key, fingerprint, retry_s = 30, interpreter = 'python3' }: Where, program: string) {
   const folder = mkdtempSync(`${tmpdir()}/benchd-python-`)
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(`${folder}/benchd.py`, source.replace('RETRY_S = 30.0', `RETRY_S = ${retry_s}.0`))
@@ -37,7 +38,7 @@ export function python(t: Test, { url, key, fingerprint, retry_s = 30 }: Where, 
     ...(key !== undefined && { BENCHD_API_KEY: key }),
     ...(fingerprint !== undefined && { BENCHD_FINGERPRINT: fingerprint }),
   }
-  const child = spawn('python3', [`${folder}/program.py`], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(interpreter, [`${folder}/program.py`], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   const stderr = text(child.stderr)
   const ended = once(child, 'close').then(async ([code]) => ({ code: code as number, stderr: await stderr }))

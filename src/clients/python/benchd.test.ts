@@ -134,13 +134,15 @@ say(bench.simulate("seal-and-spin", mode="PURE_SIM", samples="speed\\n600\\n")["
   t.same(said, [groups, true, 'invalid', mistakes, 'COMPLETED', 'completes'])
 })
 
-const noPandas = spawnSync('python3', ['-c', 'import pandas']).status !== 0 && 'there is no pandas'
+/** Debian's, for which its package of pandas is; another Python may come first on the path. */
+const interpreter = '/usr/bin/python3'
+const noPandas = spawnSync(interpreter, ['-c', 'import pandas']).status !== 0 && 'there is no pandas'
 
 test('a DataFrame of pandas is a sheet, and so is what it writes', { skip: noPandas }, async (t) => {
   const { url, secrets } = await openService(t)
   const said = await printed(
     t,
-    { url, key: secrets.operate },
+    { url, key: secrets.operate, interpreter },
     `
 import pandas
 frame = pandas.DataFrame({"barcode": ["P-1", "P-2"], "speed": [500, None]})

@@ -5,6 +5,7 @@ import { oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, testRuntime, until } from '../../testing/workflow.ts'
 import type { Execution } from './execution.ts'
 import { blockers } from './explanation.ts'
+import { Stall } from './stall.ts'
 
 const bench = {
   ...{ pads: ['pad_1', 'pad_2', 'pad_3'], nests: { shaker_1_in: 'shaker-1', shaker_2_in: 'shaker-2', centrifuge_in: 'centrifuge' } },
@@ -91,4 +92,29 @@ test('without a place to park, whoever waits behind the held one is told to see 
   )
   execution.abort('that was all')
   await runtime.over(execution)
+})
+
+test('labware that waits for its time in the plan is no stall; without a plan in force it is one', (t) => {
+  for (const isInForce of [true, false]) {
+    const incidents: string[] = []
+    const obstacle = { reason: 'early', wanted: 'shaker-1', thread_id: null, labware_id: null }
+    const waiting = { kind: 'reservation', what: 'shaker-1', obstacles: () => [obstacle] }
+    const environment = {
+      planner: { isDue: false },
+      labware: { inTransfer: new Map(), get: () => undefined },
+      scheduler: { advice: { isInForce }, whereIs: () => undefined },
+      steps: { push: (look: () => void) => look() },
+    }
+    const run = {
+      ...{ environment, isOver: false, paused: null, liveCount: 1, execution_id: 'a' },
+      live: () => [{ name: 'plate', control: { waiting } }],
+      beside: () => [],
+      operations: { leaveStuck: () => false },
+      events: { incident: (category: string) => incidents.push(category) },
+      pause: () => {},
+    }
+    new Stall(run as unknown as ConstructorParameters<typeof Stall>[0]).blocked(1)
+    t.same(incidents, isInForce ? [] : ['SYSTEM_STALL'])
+  }
+  t.end()
 })
