@@ -167,7 +167,8 @@ export class Mqtt {
     const name = `benchd_${this.#options.system_id}_${id}`
     if (kind === 'device' && value === null) {
       this.#discovered.delete(id)
-      return this.#discover(name, undefined)
+      this.#discover(name, undefined)
+      return
     }
     const known = this.#discovered.get(id) ?? { readings: new Map<string, { path: string; unit: string }>(), facts: '' }
     this.#discovered.set(id, known)
