@@ -44,7 +44,7 @@ withLab(
       t.match(stopped.stderr, /the benches are asked from here/)
       t.match(stopped.stdout + stopped.stderr, stopOfAll)
       await lab.read.kill()
-      t.match(await run('stop', lab.file), { code: 1, stderr: /not stopped, or not known to be: read \(.*use its red button/ })
+      t.match(await run('stop', lab.file), { code: 1, stderr: /not stopped, or not known to be: .*read \(.*use its red button/ })
       t.match(await run('stop', `${lab.folder}/no.json`), { code: 78, stderr: /no\.json/ })
       await lab.read.start()
     })

@@ -119,3 +119,12 @@ test('a run that waits for an event that nothing emits has a reason in place of 
   t.match(snapshot, { eta: null, eta_reason: /^plate waits for the event never, which nothing emits$/ })
   t.ok(snapshot.forecast!.left_s > 60, 'what is left once it comes is told')
 })
+
+test('a service that ends leaves no timer of a forecast behind', async (t) => {
+  const { bench } = await beginRun(t, { workflow: plateRun([{ wait_for: 'never' }]) })
+  await bench.clock.advance(15_000)
+  await bench.bench.close()
+  // What a simulated instrument was sending is still on its line.
+  await bench.clock.advance(1000)
+  t.equal(bench.clock.timers, 0)
+})

@@ -126,6 +126,7 @@ export class RunEnvironments {
 
   unload(): void {
     this.#topology = null
+    this.#live?.forecaster?.close()
     this.#live = null
   }
 
@@ -191,12 +192,19 @@ export class RunEnvironments {
   async tidy(): Promise<void> {
     const simulated = this.#simulated
     if (!simulated || this.#open().some(({ environment }) => environment === simulated.environment)) return
-    await this.close()
+    await this.#closeSimulated()
   }
 
+  /** Leaves no timer behind, and closes the simulated bench. */
   async close(): Promise<void> {
+    this.#live?.forecaster?.close()
+    await this.#closeSimulated()
+  }
+
+  async #closeSimulated(): Promise<void> {
     const simulated = this.#simulated
     this.#simulated = null
+    simulated?.environment.forecaster?.close()
     await simulated?.close()
   }
 

@@ -41,6 +41,7 @@ export class Forecaster {
   /** When a thread was first seen, Unix time, s. */
   readonly #began = new Map<string, number>()
   #cancel: (() => void) | undefined
+  #isClosed = false
   /** The time of the first forecast, Unix time, s. */
   #opened_s: number | undefined
   #isMaking = false
@@ -68,7 +69,14 @@ export class Forecaster {
     this.#setAlarm(Math.max(soon_ms, this.#made_ms + between_ms - this.#options.clock.now()))
   }
 
+  /** Ends the forecasts, because nobody uses the bench any more. Leaves no timer behind. */
+  close(): void {
+    this.#isClosed = true
+    this.#cancel?.()
+  }
+
   #setAlarm(ms: number): void {
+    if (this.#isClosed) return
     this.#cancel?.()
     this.#cancel = this.#options.clock.after(ms, () => {
       this.#cancel = undefined

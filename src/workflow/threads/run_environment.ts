@@ -58,6 +58,7 @@ export type RunEnvironment = {
   /** Foretells when runs and threads end; absent where time is simulated. */
   readonly forecaster?: {
     changed(): void
+    close(): void
     run(execution_id: string): RunForecast | undefined
     thread(thread_id: string): ThreadForecast | undefined
   }
