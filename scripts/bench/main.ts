@@ -15,6 +15,7 @@ import { forecast } from './forecast.ts'
 import { httpGet, httpPost } from './http.ts'
 import { makespan } from './makespan.ts'
 import { mcp } from './mcp.ts'
+import { mqttBench } from './mqtt.ts'
 import { pageBench } from './page.ts'
 import { plugins } from './plugins.ts'
 import { queueBench } from './queue.ts'
@@ -46,6 +47,7 @@ const benches: readonly Bench[] = [
   bridges,
   plugins,
   mcp,
+  mqttBench,
   start,
   devices,
   pageBench,

@@ -38,9 +38,20 @@ export function writtenBy(pid: number): number {
 
 /** Returns the CPU time of all children that have ended, in milliseconds; the kernel tells it in hundredths of a second (proc(5), cutime). */
 export function childrenCpu(): number {
-  const stat = readFileSync('/proc/self/stat', 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = statOf('self')
   return (Number(fields[13]) + Number(fields[14])) * 10
+}
+
+/** Returns the CPU time of a process until now, in milliseconds (proc(5), utime). */
+export function cpuOf(pid: number): number {
+  const fields = statOf(pid)
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+/** Returns the fields of a process behind its name, which may hold spaces. */
+function statOf(pid: number | 'self'): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
 /** Resolves with the address that a service prints when it listens. Rejects when it ends before. */

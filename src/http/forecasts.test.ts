@@ -120,6 +120,21 @@ test('a run that waits for an event that nothing emits has a reason in place of 
   t.ok(snapshot.forecast!.left_s > 60, 'what is left once it comes is told')
 })
 
+test('a run that waits for a person has no end, also where the last forecast did not know', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ action: shake }, { action: { instruct: 'look at the plate' } }]) })
+  const before = await firstForecast(run)
+  t.type(before.eta, 'number')
+  const waiting = await run.until('a task', async () => {
+    const snapshot = await run.snapshot()
+    return snapshot.needs_person_count > 0 ? snapshot : undefined
+  })
+  t.match(waiting, {
+    eta: null,
+    eta_reason: /^plate waits for an operator to confirm/,
+    threads: [{ eta_reason: /^waits for an operator/ }],
+  })
+})
+
 test('a service that ends leaves no timer of a forecast behind', async (t) => {
   const { bench } = await beginRun(t, { workflow: plateRun([{ wait_for: 'never' }]) })
   await bench.clock.advance(15_000)

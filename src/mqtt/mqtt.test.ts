@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openService } from '../testing/http.ts'
-import { type Heard, type Mosquitto, mosquitto, withMosquitto } from '../testing/mosquitto.ts'
+import { type Heard, type Mosquitto, mosquitto } from '../testing/mosquitto.ts'
+import { withMosquitto } from '../testing/with_mosquitto.ts'
 
 const base = 'benchd/bench-1'
 

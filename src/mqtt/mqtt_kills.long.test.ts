@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openService } from '../testing/http.ts'
-import { mosquitto, withMosquitto } from '../testing/mosquitto.ts'
+import { mosquitto } from '../testing/mosquitto.ts'
+import { withMosquitto } from '../testing/with_mosquitto.ts'
 
 withMosquitto('a broker that is killed 20 times at 100 events a second has the present state each time that it is back', async (t) => {
   const broker = await mosquitto(t)

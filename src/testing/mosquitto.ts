@@ -6,21 +6,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type Test, test } from 'tap'
+import type { Test } from 'tap'
 import { answering, freePort } from '../kit/ports.ts'
 
 /** Debian's programs for administrators lie where other users do not look. */
-const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
-/** Says why a test with a broker cannot run here, or false. */
-export const noMosquitto =
-  (spawnSync('mosquitto', ['-h'], { env }).error !== undefined || spawnSync('mosquitto_sub', ['--help']).error !== undefined) &&
-  'there is no mosquitto with its clients'
-
-/** A test that starts an MQTT broker: skipped where there is none. */
-export function withMosquitto(name: string, body: (t: Test) => Promise<unknown>): void {
-  test(name, { skip: noMosquitto }, body)
-}
-
+export const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 export type Heard = { topic: string; payload: string; isRetained: boolean }
 
 export type Mosquitto = {

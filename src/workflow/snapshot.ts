@@ -8,6 +8,7 @@ import type { Topology } from './plans/topology.ts'
 import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './records/records.ts'
 import type { Execution } from './runs/execution.ts'
 import { ForecastBasis } from './runs/forecast_basis.ts'
+import { heldWords } from './runs/forecast_words.ts'
 import { restlessArm, retriesBy, retriesOn, takersOver } from './runs/held_action.ts'
 import { isLabware } from './state/labware.ts'
 import { type ActionStatus, actionTransitions } from './state/statuses.ts'
@@ -210,15 +211,25 @@ export function summaryOf({ row, execution, records }: Known): ExecutionSummary 
 
 type ShownForecast = Pick<ExecutionSummary, 'eta' | 'eta_reason' | 'progress'>
 
-function foretoldOf({ environment, execution_id, paused }: Execution): ShownForecast {
+function foretoldOf(execution: Execution): ShownForecast {
+  const { environment, execution_id, paused } = execution
   const { forecaster } = environment
   if (!forecaster) return { eta: null, eta_reason: 'the run is in simulated time, which has no end on the clock', progress: null }
   const made = forecaster.run(execution_id)
   if (paused) return { eta: null, eta_reason: 'the run is paused', progress: made?.progress ?? null }
+  for (const thread of execution.live()) {
+    const held = heldWords(thread, execution)
+    if (held !== null) return shownForecast(made, `${thread.name} ${held}`)
+  }
   return shownForecast(made)
 }
 
-function shownForecast(made: { eta: number | null; reason: string | null; progress: number } | undefined): ShownForecast {
+/** `held`: why it does not go on by itself now, which a forecast that was made before does not know. */
+function shownForecast(
+  made: { eta: number | null; reason: string | null; progress: number } | undefined,
+  held: string | null = null,
+): ShownForecast {
+  if (held !== null) return { eta: null, eta_reason: held, progress: made?.progress ?? null }
   if (!made) return { eta: null, eta_reason: 'no forecast has been made yet', progress: null }
   return { eta: made.eta, eta_reason: made.reason, progress: made.progress }
 }
@@ -286,7 +297,9 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
     held_by: labware.held_by,
     method: (method ?? joining)?.plan.name ?? null,
     device: device.name,
-    ...(environment.forecaster && !thread.isOver ? shownForecast(environment.forecaster.thread(thread.thread_id)) : {}),
+    ...(environment.forecaster && !thread.isOver
+      ? shownForecast(environment.forecaster.thread(thread.thread_id), heldWords(thread, thread.execution))
+      : {}),
     waiting: waiting && { kind: waiting.kind, what: waiting.what, since: now - (environment.clock.now() - waiting.since_ms) / 1000 },
   }
 }
