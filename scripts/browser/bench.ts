@@ -142,7 +142,7 @@ export async function pressTwice(within: Page | Locator, name: string): Promise<
 }
 
 /** Nothing takes so long but on a machine with much else to do. */
-const patience_ms = 60_000
+const patience_ms = 180_000
 const executablePath = process.env.BENCHD_CHROMIUM ?? '/usr/bin/chromium'
 
 const chromiumFolders: string[] = []
