@@ -34,8 +34,11 @@ async function trial(t: Test, answer: (question: string, hands: Hands) => string
   child.stdout.on('data', async (bytes: Buffer) => {
     said += bytes
     if (meanwhile?.text.test(said)) {
-      while (!meanwhile.when(sim)) await new Promise((resolve) => setImmediate(resolve))
-      child.stdin.write(meanwhile.typed)
+      const { when, typed } = meanwhile
+      // They are pressed once, whatever is said afterwards.
+      meanwhile = undefined
+      while (!when(sim) && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
+      child.stdin.write(typed)
       return
     }
     unread += bytes
