@@ -340,7 +340,7 @@ for (const [site, scene] of Object.entries(scenes)) {
       t.match(reply.body, { detail: `${decision} is not possible at ${site}; possible are ${honoured.join(', ')}` })
     }
     t.same(await own(), before)
-    const { waiting: _, ...still } = await run.thread(thread.thread_name, 'PAUSED')
+    const { waiting: _, progress: __, ...still } = await run.thread(thread.thread_name, 'PAUSED')
     t.match(thread, still, 'nothing has changed')
   })
 
