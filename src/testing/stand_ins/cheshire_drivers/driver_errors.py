@@ -1,0 +1,13 @@
+"""For tests: a stand-in of `cheshire_drivers.driver_errors`, which 0.1.0 does not have."""
+
+
+class DriverError(RuntimeError): ...
+
+
+class DriverRefusedError(DriverError): ...
+
+
+class DriverRejectedError(DriverError): ...
+
+
+class DriverOutcomeUnknownError(DriverError): ...
