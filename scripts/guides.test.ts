@@ -14,6 +14,7 @@ const guides = [
   'systemd/README.md',
   'drivers/README.md',
   'src/clients/python/PYLABROBOT.md',
+  'src/clients/recipes/README.md',
   'src/workflow/SAMPLES.md',
   'src/workflow/STORAGES.md',
   'scripts/bench/README.md',

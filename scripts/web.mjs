@@ -11,7 +11,7 @@ import { writeLicences } from './licences.mjs'
 const top = fileURLToPath(new URL('..', import.meta.url))
 const dist = resolve(process.argv[2] ?? join(top, 'dist'))
 const [web, clients] = [join(dist, 'web'), join(dist, 'web/clients')]
-for (const folder of [web, clients]) mkdirSync(folder, { recursive: true })
+for (const folder of [web, clients, join(clients, 'recipes')]) mkdirSync(folder, { recursive: true })
 // A file of an earlier build would be shipped too.
 for (const name of readdirSync(web)) if (name.endsWith('.js')) rmSync(join(web, name))
 
@@ -45,6 +45,8 @@ for (const file of ['style.css', 'page.css', 'device.css', 'run.css', 'deck.css'
 
 for (const file of ['benchd.py', 'benchd_pylabrobot.py', 'benchd_bridge.py', 'benchd_bridge_pylabrobot.py', 'benchd_bridge_arms.py'])
   copyFileSync(join(top, 'src/clients/python', file), join(clients, file))
+for (const file of ['madsci_node.py', 'orca_driver.py', 'opentrons_protocol.py', 'node_red_flow.json'])
+  copyFileSync(join(top, 'src/clients/recipes', file), join(clients, 'recipes', file))
 const client = join(top, 'src/clients/ts')
 await bundled({ input: join(client, 'benchd.ts'), minify: false }, join(clients, 'benchd.js'))
 // In one file, so that it is fetched with one request: the types stand behind the code.

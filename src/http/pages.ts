@@ -17,6 +17,7 @@ import { type Pacing, pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
 
 const html = 'text/html; charset=utf-8'
+const python = 'text/x-python; charset=utf-8'
 const css = 'text/css; charset=utf-8'
 const schema = 'application/schema+json'
 const javascript = 'text/javascript; charset=utf-8'
@@ -43,11 +44,15 @@ const files: Record<string, [file: string, type: string]> = {
   '/key_dialog.js': ['../../web/key_dialog.js', javascript],
   '/icon.svg': ['../../web/icon.svg', 'image/svg+xml'],
   '/clients/benchd.ts': ['../../web/clients/benchd.ts', 'text/plain; charset=utf-8'],
-  '/clients/benchd.py': ['../../web/clients/benchd.py', 'text/x-python; charset=utf-8'],
-  '/clients/benchd_pylabrobot.py': ['../../web/clients/benchd_pylabrobot.py', 'text/x-python; charset=utf-8'],
-  '/clients/benchd_bridge.py': ['../../web/clients/benchd_bridge.py', 'text/x-python; charset=utf-8'],
-  '/clients/benchd_bridge_pylabrobot.py': ['../../web/clients/benchd_bridge_pylabrobot.py', 'text/x-python; charset=utf-8'],
-  '/clients/benchd_bridge_arms.py': ['../../web/clients/benchd_bridge_arms.py', 'text/x-python; charset=utf-8'],
+  '/clients/benchd.py': ['../../web/clients/benchd.py', python],
+  '/clients/benchd_pylabrobot.py': ['../../web/clients/benchd_pylabrobot.py', python],
+  '/clients/benchd_bridge.py': ['../../web/clients/benchd_bridge.py', python],
+  '/clients/benchd_bridge_pylabrobot.py': ['../../web/clients/benchd_bridge_pylabrobot.py', python],
+  '/clients/benchd_bridge_arms.py': ['../../web/clients/benchd_bridge_arms.py', python],
+  '/clients/recipes/madsci_node.py': ['../../web/clients/recipes/madsci_node.py', python],
+  '/clients/recipes/orca_driver.py': ['../../web/clients/recipes/orca_driver.py', python],
+  '/clients/recipes/opentrons_protocol.py': ['../../web/clients/recipes/opentrons_protocol.py', python],
+  '/clients/recipes/node_red_flow.json': ['../../web/clients/recipes/node_red_flow.json', 'application/json'],
   '/clients/benchd.js': ['../../web/clients/benchd.js', javascript],
   '/docs': ['docs/index.html', html],
   '/docs/docs.css': ['docs/docs.css', css],
