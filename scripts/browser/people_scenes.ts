@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { type Bench, button, downloaded, goTo, ids, phone, seen, small, widthOf } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
@@ -53,6 +54,8 @@ export const peopleChecks: Record<string, Check> = {
     const headers = { 'X-API-Key': bench.api_key, 'X-Operator': 'Berta' }
     await fetch(`${bench.url}/api/devices/sealer-1/initialize`, { method: 'POST', headers })
     await fetch(`${bench.url}/api/keys/nobody00`, { method: 'DELETE', headers })
+    // A refused request is a line of the trail a moment later.
+    while ((await entriesOf(bench, 'outcome=refused&who=Berta')).length === 0) await setImmediate()
     const page = await bench.open('/#/system')
     await page.getByRole('link', { name: 'Show who did what' }).click()
     const list = page.getByRole('list', { name: 'Entries, the newest first' })

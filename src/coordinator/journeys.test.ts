@@ -24,7 +24,11 @@ withLab('a plate is sealed on one bench and spun on the other; one has it at eve
   const run = (...args: string[]) => benchd(lab.folder, ['lab', ...args], env)
 
   t.match(await run('check', lab.file), { code: 0, stdout: /floor-2 is right: 2 journeys/ })
-  t.match(await run('simulate', 'assay'), { code: 0, stdout: /^assay {2}\d+:\d\d\n(.*\n)*.*anyone.*\n(.*\n)*prep +seal +completes/ })
+  let simulated = await run('simulate', 'assay')
+  // A bench of a busy computer may take too long for its answer.
+  while (/does not answer/.test(simulated.stderr)) simulated = await run('simulate', 'assay')
+  t.equal(simulated.stderr, '')
+  t.match(simulated, { code: 0, stdout: /^assay {2}\d+:\d\d\n(.*\n)*.*anyone.*\n(.*\n)*prep +seal +completes/ })
   t.match(await run('tasks'), { code: 0, stderr: /nobody has anything to carry/ })
   const started = await run('start', 'assay', 'P-1', '--id', '00000000-0000-4000-8000-000000000001')
   t.match(started, { code: 0, stdout: /^journey 00000000: / })
