@@ -72,8 +72,12 @@ function linkOf(path: string): string {
   }
 }
 
+/** Ahead of each script, and for the tools that it begins: a word to a service that was killed must end none of them before the safe level is set. */
+const outlives = "trap '' PIPE"
+
 /** Reads the level and starts gpiomon in one go, so that hardly anything can happen between the level and the first edge. */
 const watcher = (get: string[], monitor: string[]) => `
+${outlives}
 ${quoted(get)} || exit
 ${quoted(monitor)} & p=$!
 echo "pid $p"
@@ -208,6 +212,7 @@ export class Input extends WithMount<Place> implements Pin {
  * whatever way, it sets the safe level for a second before it lets go. Killed, a gpioset lets go soonest.
  */
 const beginsAnew = (set: string[], line: number, safe: string) => `
+${outlives}
 end() { [ -n "$p" ] && kill -9 "$p" && wait "$p"; p=; } 2>/dev/null
 while read -r level; do
   end
@@ -223,6 +228,7 @@ end
 
 /** Sets the line with one gpioset that takes commands. At the end of its input gpioset would ask again for ever, so it is sent an exit. */
 const tells = (obey: string[], line: number, safe: string) => `
+${outlives}
 read -r level || exit
 [ "$level" = end ] && exit
 {

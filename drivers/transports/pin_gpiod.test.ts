@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
 import type { Pin, PinBackend } from './pin.ts'
 import { chipsIn, probeGpiod } from './pin_gpiod.ts'
@@ -42,7 +42,8 @@ echo "\${0##*/} $line" >>"$d/begun"`
   read -r word what || { sleep 0.02; continue; }
   case $word in
     set) level=\${what#*=}; ${drive('$level')} ;;
-    get) [ "$(cat "$d/$line")" = 1 ] && echo ""$line"=active" || echo ""$line"=inactive" ;;
+    get) [ "$(cat "$d/$line")" = 1 ] && echo ""$line"=active" || echo ""$line"=inactive"
+      while [ -e "$d/slow" ]; do sleep 0.02; done ;;
     exit) exit ;;
   esac
 done`
@@ -163,6 +164,28 @@ for (const { what, generation, obeys } of outputs) {
     await until(async () => !isRunning(holder))
   })
 }
+
+test('an output is set to its safe level also when gpioset has something to say to the process that was killed', async (t) => {
+  const { folder } = await tools(t, 2)
+  const program = `
+    const { writeFileSync } = await import('node:fs')
+    const { probeGpiod } = await import(${JSON.stringify(new URL('./pin_gpiod.js', import.meta.url).href)})
+    const { backend } = await probeGpiod(${JSON.stringify(folder)})
+    const pin = await backend.open({ bcm: 17 }, { mode: 'out', active_low: true }, console.error)
+    writeFileSync(${JSON.stringify(`${folder}/slow`)}, '')
+    await pin.write(true)
+    console.log('on')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  const holder = Number(await readFile(`${folder}/17.held`, 'utf8'))
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  // Its prompt comes only now, and nobody reads it.
+  await rm(`${folder}/slow`)
+  await until(async () => !isRunning(holder))
+  t.equal(await log(folder), '17=1\n17=0\n17=1\n')
+})
 
 for (const generation of [1, 2] as const) {
   test(`an input of generation ${generation} is read, and tells its edges`, async (t) => {
