@@ -72,12 +72,8 @@ function linkOf(path: string): string {
   }
 }
 
-/** Ahead of each script, and for the tools that it begins: a word to a service that was killed must end none of them before the safe level is set. */
-const outlives = "trap '' PIPE"
-
 /** Reads the level and starts gpiomon in one go, so that hardly anything can happen between the level and the first edge. */
 const watcher = (get: string[], monitor: string[]) => `
-${outlives}
 ${quoted(get)} || exit
 ${quoted(monitor)} & p=$!
 echo "pid $p"
@@ -174,7 +170,7 @@ export class Input extends WithMount<Place> implements Pin {
     const { words, tool } = this.at.tools
     const at = [this.at.chip, this.at.line, this.at.use.pull] as const
     const script = watcher(tool(words.get(...at)).flat(), tool(words.monitor(...at)).flat())
-    const shell = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'pipe'] })
+    const shell = begun(script)
     const closed = new Promise<void>((resolve) => shell.on('close', resolve).on('error', () => resolve()))
     const watch: Watch = { shell, closed, said: '', edges: -1, ended: false }
     this.#watch = watch
@@ -212,7 +208,6 @@ export class Input extends WithMount<Place> implements Pin {
  * whatever way, it sets the safe level for a second before it lets go. Killed, a gpioset lets go soonest.
  */
 const beginsAnew = (set: string[], line: number, safe: string) => `
-${outlives}
 end() { [ -n "$p" ] && kill -9 "$p" && wait "$p"; p=; } 2>/dev/null
 while read -r level; do
   end
@@ -228,7 +223,6 @@ end
 
 /** Sets the line with one gpioset that takes commands. At the end of its input gpioset would ask again for ever, so it is sent an exit. */
 const tells = (obey: string[], line: number, safe: string) => `
-${outlives}
 read -r level || exit
 [ "$level" = end ] && exit
 {
@@ -278,7 +272,7 @@ export class Output extends WithMount<Place> implements Pin {
     const { words, tool } = tools
     const safe = use.active_low ? '1' : '0'
     const script = words.obey ? tells(tool(words.obey(chip)).flat(), line, safe) : beginsAnew(tool(words.set(chip)).flat(), line, safe)
-    this.#keeper = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'pipe'], detached: true })
+    this.#keeper = begun(script, { detached: true })
     this.#keeper.stdin.on('error', () => undefined)
     createInterface({ input: this.#keeper.stdout }).on('line', (text) => this.#hear(text))
     this.#keeper.stderr.on('data', (text) => {
@@ -367,6 +361,14 @@ export class Output extends WithMount<Place> implements Pin {
   #held(): boolean {
     return this.#obeys ? !this.#ended : stateOf(this.#pid) === 'holds'
   }
+}
+
+/**
+ * Begins a shell. Neither the shell nor its tools end when they write to a service that was killed (SIGPIPE): an output must be set to its safe level,
+ * and the tool of an input must be ended.
+ */
+function begun(script: string, { detached = false } = {}): Shell {
+  return spawn('/bin/sh', ['-c', `trap '' PIPE\n${script}`], { stdio: ['pipe', 'pipe', 'pipe'], detached })
 }
 
 /** For a shell. */

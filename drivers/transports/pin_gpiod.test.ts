@@ -187,6 +187,36 @@ test('an output is set to its safe level also when gpioset has something to say 
   t.equal(await log(folder), '17=1\n17=0\n17=1\n')
 })
 
+for (const { what, generation, obeys } of outputs.filter(({ obeys }) => !obeys)) {
+  test(`an output ${what} is set to its safe level also when its keeper has something to say to the process that was killed`, async (t) => {
+    const { folder } = await tools(t, generation, obeys)
+    const program = `
+      const { probeGpiod } = await import(${JSON.stringify(new URL('./pin_gpiod.js', import.meta.url).href)})
+      const { backend } = await probeGpiod(${JSON.stringify(folder)})
+      const pin = await backend.open({ bcm: 17 }, { mode: 'out', active_low: true }, console.error)
+      console.log('open')
+      process.stdin.once('data', () => {
+        pin.writeNow(true).catch(console.error)
+        console.log('on')
+      })`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['pipe', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    const holder = await readFile(`${folder}/17.held`, 'utf8')
+    const [, parent] = /^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${holder.trim()}/status`, 'utf8'))!
+    const keeper = Number(parent)
+    process.kill(keeper, 'SIGSTOP')
+    child.stdin.write('on')
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    // The keeper takes the word only now, and nobody reads its answer.
+    process.kill(keeper, 'SIGCONT')
+    await until(async () => !isRunning(keeper))
+    t.equal((await log(folder)).at(-2), '1')
+    t.notOk(isRunning(Number(await readFile(`${folder}/17.held`, 'utf8'))), 'nobody holds the line')
+  })
+}
+
 for (const generation of [1, 2] as const) {
   test(`an input of generation ${generation} is read, and tells its edges`, async (t) => {
     const { folder, backend } = await tools(t, generation)

@@ -9,10 +9,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { silent } from '../../src/kit/log.ts'
-import { answering, freePort } from '../../src/kit/ports.ts'
+import { freePort } from '../../src/kit/ports.ts'
 import { startService } from '../../src/main.ts'
 import { benchConfig } from '../../src/testing/http.ts'
 import { lossyProxy } from '../../src/testing/lossy_proxy.ts'
+import { mosquitto } from '../../src/testing/mosquitto.ts'
 
 type Service = Awaited<ReturnType<typeof startService>>
 
@@ -30,18 +31,14 @@ let waiting: (() => void)[] = []
 const folder = mkdtempSync(join(tmpdir(), 'benchd-node-red-'))
 const benchPort = await freePort()
 const redPort = await freePort()
-const brokerPort = await freePort()
 const admin = `http://127.0.0.1:${redPort}`
 let service: Service | undefined
 let red: ChildProcess | undefined
-let broker: ChildProcess | undefined
 const atTheEnd: (() => unknown)[] = []
+const lifetime = { teardown: (call: () => unknown) => void atTheEnd.push(call) }
+const broker = await mosquitto(lifetime)
 /** Node-RED uses the bench through this proxy, which loses the first answer about a shake. */
-const proxy = await lossyProxy(
-  { teardown: (call) => atTheEnd.push(call) },
-  benchPort,
-  (what, times) => what.endsWith(' shake') && times === 1,
-)
+const proxy = await lossyProxy(lifetime, benchPort, (what, times) => what.endsWith(' shake') && times === 1)
 let api_key = ''
 
 if (existsSync(program)) {
@@ -53,12 +50,11 @@ if (existsSync(program)) {
   }
   if (red) await ended(red)
   await service?.close()
-  if (broker) await ended(broker)
 } else {
   failed += 1
   console.log(`NOT OK - there is no ${program}`)
 }
-for (const end of atTheEnd) end()
+for (const end of atTheEnd) await end()
 rmSync(folder, { recursive: true })
 console.log(`${passed} passed, ${failed} failed`)
 process.exitCode = failed ? 1 : 0
@@ -94,9 +90,6 @@ async function story(): Promise<void> {
 
 /** The tab that listens to a broker, which is disabled in the file. */
 async function overMqtt(): Promise<void> {
-  const sbin = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
-  broker = spawn('mosquitto', ['-p', `${brokerPort}`], { env: sbin, stdio: 'ignore' })
-  await answering(brokerPort)
   await post(
     `${admin}/flows`,
     nodes.map((node) => (node.type === 'tab' ? { ...node, disabled: false } : node)),
@@ -160,7 +153,7 @@ async function opened(): Promise<Service> {
   const config = await benchConfig({
     time_scale: 20,
     listen: { host: '127.0.0.1', port: benchPort },
-    mqtt: { url: `mqtt://127.0.0.1:${brokerPort}` },
+    mqtt: { url: broker.url },
   })
   return startService(config, { data_dir: join(folder, 'bench'), log: silent })
 }
@@ -176,7 +169,7 @@ async function started(): Promise<ChildProcess> {
       ...{ contextStorage: { default: { module: 'localfilesystem' } }, telemetry: { enabled: false, updateNotification: false } },
     })}`,
   )
-  const ofBroker = { BENCHD_MQTT_HOST: '127.0.0.1', BENCHD_MQTT_PORT: `${brokerPort}` }
+  const ofBroker = { BENCHD_MQTT_HOST: '127.0.0.1', BENCHD_MQTT_PORT: `${broker.port}` }
   const env = { PATH: process.env.PATH, HOME: folder, BENCHD_URL: `${proxy.url}/`, BENCHD_API_KEY: api_key, ...ofBroker }
   const child = spawn(process.execPath, [program, '--settings', settings], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
   createInterface({ input: child.stdout }).on('line', (line) => {

@@ -5,17 +5,10 @@ import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { ByHand } from '../workflow/runs/by_hand.ts'
-import type { RunForecast } from '../workflow/threads/run_environment.ts'
-import type { RunRooms, Runs } from './runs.ts'
+import type { ForetoldLive, RunRooms, Runs } from './runs.ts'
 
 /** Matches the files that exist in the data folder once something was loaded or run. */
 const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json|queue\.json)/
-
-/** The forecast of an open LIVE run. */
-export type ForetoldLive = { execution_id: string; workflow_name: string } & Pick<RunForecast, 'eta' | 'left_s' | 'progress'>
-
-/** The most runs whose forecasts are told as metrics. */
-const mostForetold = 50
 
 type Prepare = (runs: Runs) => Promise<unknown>
 
@@ -112,13 +105,9 @@ export class LateRuns {
     return this.#opened?.queue.now
   }
 
-  /** The forecasts of the open LIVE runs; none before the workflows are open. */
+  /** The forecasts of the open LIVE runs, of fifty at most; none before the workflows are open. */
   get foretold(): ForetoldLive[] {
-    const open = this.#opened?.runtime.runs.open().filter(({ environment }) => environment.mode === 'LIVE') ?? []
-    return open.slice(0, mostForetold).flatMap(({ execution_id, workflow, environment }) => {
-      const made = environment.forecaster?.run(execution_id)
-      return made ? { execution_id, workflow_name: workflow.name, ...made } : []
-    })
+    return this.#opened?.foretold() ?? []
   }
 
   /** Whether a run is known and is a PURE_SIM run. */

@@ -35,6 +35,7 @@ import type { Decided } from '../workflow/runs/decision.ts'
 import { Runtime } from '../workflow/runtime.ts'
 import type { RuntimeOptions } from '../workflow/runtime_options.ts'
 import { findBeside, foretellBeside, isSafeBeside } from '../workflow/search_worker.ts'
+import { foretoldOf } from '../workflow/snapshot.ts'
 import { benchId } from '../workflow/standing_labware.ts'
 import { openAdded, openRunFiles, rowTargets } from './added_to_runs.ts'
 import { simulatedBench } from './devices.ts'
@@ -59,12 +60,20 @@ export type Runs = {
   addByHand(deed: ByHand): void
   /** Names the open run whose topology has the device, as a clause; undefined if none does. PURE_SIM runs use no device. */
   usedBy(device_id: string): string | undefined
+  /** Lists the forecasts of the open LIVE runs, of fifty at most. */
+  foretold(): ForetoldLive[]
   /** Resolves when the state of every run is on the disk. Rejects with `storage`. */
   written(): Promise<void>
   /** Aborts the open runs. Resolves when they have ended, or the time for that is over. */
   abort(): Promise<void>
   close(): Promise<void>
 }
+
+/** The forecast of an open LIVE run. `eta`: Unix time, s; null where no end can be foretold. `progress`: from 0 to 1. */
+export type ForetoldLive = { execution_id: string; workflow_name: string; eta: number | null; progress: number }
+
+/** The most runs whose forecasts are told as metrics. */
+const mostForetold = 50
 
 export type RunRooms = {
   /** The configuration in force, looked up at each use. */
@@ -158,6 +167,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
     ...{ inventories, queue },
     addByHand: (deed) => addByHand(runtime.runs.open(), deed, warn),
     usedBy: (device_id) => userOf(device_id, runtime),
+    foretold: () => foretoldLive(runtime),
     written: () => file.written(),
     async abort() {
       queue.stop()
@@ -175,6 +185,14 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
       await learned.close()
     },
   }
+}
+
+function foretoldLive({ runs }: Runtime): ForetoldLive[] {
+  const live = runs.open().filter(({ environment }) => environment.mode === 'LIVE')
+  return live.slice(0, mostForetold).flatMap((execution) => {
+    const { eta, progress } = foretoldOf(execution)
+    return progress === null ? [] : [{ execution_id: execution.execution_id, workflow_name: execution.workflow.name, eta, progress }]
+  })
 }
 
 function userOf(device_id: string, { runs }: Runtime): string | undefined {

@@ -2,8 +2,8 @@
 
 import { type Health, healthReasons } from '../bench/bench.ts'
 import type { LatePlugins } from '../bench/late_plugins.ts'
-import type { ForetoldLive } from '../bench/late_runs.ts'
 import type { Links } from '../bench/links.ts'
+import type { ForetoldLive } from '../bench/runs.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Readings } from '../devices/readings.ts'

@@ -11,6 +11,7 @@ import { answering, freePort } from '../kit/ports.ts'
 
 /** Debian's programs for administrators lie where other users do not look. */
 export const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
+
 export type Heard = { topic: string; payload: string; isRetained: boolean }
 
 export type Mosquitto = {

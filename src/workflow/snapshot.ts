@@ -209,9 +209,10 @@ export function summaryOf({ row, execution, records }: Known): ExecutionSummary 
   }
 }
 
-type ShownForecast = Pick<ExecutionSummary, 'eta' | 'eta_reason' | 'progress'>
+type ShownForecast = Required<Pick<ExecutionSummary, 'eta' | 'eta_reason' | 'progress'>>
 
-function foretoldOf(execution: Execution): ShownForecast {
+/** Returns the forecast of an open run as it holds now: a run that does not go on by itself has no end. */
+export function foretoldOf(execution: Execution): ShownForecast {
   const { environment, execution_id, paused } = execution
   const { forecaster } = environment
   if (!forecaster) return { eta: null, eta_reason: 'the run is in simulated time, which has no end on the clock', progress: null }

@@ -45,7 +45,7 @@ let failures = 0
 for (const { scenario, options, holds } of trials) {
   const { status } = spawnSync(process.execPath, [here('power-cut.mjs'), here(`scenarios/${scenario}.mjs`), ...options], {
     stdio: 'inherit',
-    // One that does not end is named, and the others are still tried.
+    // A trial that does not end is named, and the other trials still begin.
     timeout: 600_000,
   })
   const asItShould = status === (holds ? 0 : 2)
