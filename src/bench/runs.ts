@@ -163,8 +163,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const inventories = new Inventories({ catalog, hub, newId: flatId, now: () => Date.now() / 1000 })
   inventories.reportCutOff()
   return {
-    ...{ catalog, runtime, ...openAdded(files, runtime, target) },
-    ...{ inventories, queue },
+    ...{ catalog, runtime, inventories, queue, ...openAdded(files, runtime, target) },
     addByHand: (deed) => addByHand(runtime.runs.open(), deed, warn),
     usedBy: (device_id) => userOf(device_id, runtime),
     foretold: () => foretoldLive(runtime),
