@@ -140,11 +140,12 @@ export const benchPageChecks: Record<string, Check> = {
     const page = await bench.open('/')
     const shaker = card(page, 'shaker-1')
     const sheet = await openForm(page, 'shaker-1', 'Shake')
-    // Not before: a jam of a table that still moves home is a fault at once.
-    await bench.ask('POST', '/api/sim/devices/shaker-1/faults', { fault: 'jam' })
     await sheet.getByLabel('speed (rpm)', { exact: true }).fill('500')
-    await sheet.getByLabel('duration (s)', { exact: true }).fill('10')
+    await sheet.getByLabel('duration (s)', { exact: true }).fill('600')
     await button(sheet, 'Start').click()
+    await shaker.getByText(/\d+:\d\d left/).waitFor()
+    // Not before: a shaker that stands still tells of its jam too, and then nothing can be started on it.
+    await bench.ask('POST', '/api/sim/devices/shaker-1/faults', { fault: 'jam' })
     const need = needOf(page, /Fault on shaker-1/)
     await need.waitFor()
     assert.match(await page.title(), /^\(\d+\) benchd$/)
