@@ -1,4 +1,4 @@
-// The service under load, killed at any moment again and again, on one data folder: 15 times, or fifty times with BENCHD_KILLS=all.
+// The service under load, killed at any moment again and again, on one data folder: 15 times, or fifty times with BENCHD_TRIALS=all.
 //
 //   event-kills.js [SEED]
 
@@ -6,8 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { killRounds } from '../../src/http/kills.test.rounds.ts'
+import { trials } from '../../src/testing/trials.ts'
 
-const rounds = process.env.BENCHD_KILLS === 'all' ? 50 : 15
+const rounds = trials(50, 15)
 const seed = Number(process.argv[2] ?? 1)
 const folder = mkdtempSync(join(tmpdir(), 'event-kills-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))

@@ -6,8 +6,12 @@ import { promisify } from 'node:util'
 import { test } from 'tap'
 import { finishTransaction } from '../kit/file_transaction.ts'
 import { treeOf } from '../kit/tree.ts'
+import { trials } from '../testing/trials.ts'
 import { makeBackup } from './backup.ts'
 import { kindOf } from './backup_files.ts'
+
+/** It is killed before every second call, or before each one. */
+const step = trials(1, 2)
 
 const program = fileURLToPath(new URL('restore.test.killed.js', import.meta.url))
 const files = ['teachpoints.json', 'keys.json', 'executions/one.jsonl']
@@ -51,7 +55,7 @@ test('a restore that is killed at any point leaves the old state or the new one,
 
   const outcomes: string[] = []
   const halves: number[] = []
-  for (let n = 1; ; n++) {
+  for (let n = 1; ; n += step) {
     anew()
     if (!(await killed(n, here, archive))) break
     const seen = await stateOf(here)
@@ -64,17 +68,17 @@ test('a restore that is killed at any point leaves the old state or the new one,
     if (outcome === 'new') t.ok(existsSync(`${here}/before-restore-20261120T171530Z`), `killed before call ${n}, then ${before}`)
   }
   t.match(outcomes.join(' '), /^(old )+(new )*new$/, 'from one call on it is decided')
-  t.ok(outcomes.length > 30, `${outcomes.length} calls`)
-  t.ok(halves.length > 5, 'half of it is on the disk at some points, and is ended')
+  t.ok(outcomes.length > 30 / step, `${outcomes.length} calls`)
+  t.ok(halves.length > 5 / step, 'half of it is on the disk at some points, and is ended')
   t.equal(await stateOf(here), states.new)
   t.equal(readFileSync(`${here}/before-restore-20261120T171530Z/teachpoints.json`, 'utf8'), 'old teachpoints.json')
   t.equal(readFileSync(`${here}/before-restore-20261120T171530Z/durations.json`, 'utf8'), 'old durations.json')
 
   anew()
-  t.ok(await killed(outcomes.indexOf('new') + 1, here, archive))
+  t.ok(await killed(outcomes.indexOf('new') * step + 1, here, archive))
   const decided = `${top}/decided`
   cpSync(here, decided, { recursive: true })
-  for (let n = 1; ; n++) {
+  for (let n = 1; ; n += step) {
     rmSync(here, { recursive: true, force: true })
     cpSync(decided, here, { recursive: true })
     if (!(await killed(n, here))) break

@@ -2,12 +2,16 @@
 
 import { test } from 'tap'
 import { checkPassing, checkRests, openIncubatorBench } from '../testing/incubator.ts'
+import { hasAllTrials } from '../testing/trials.ts'
 import { storedPlates } from './incubator.ts'
 
 const day_s = 86_400
 const minute_ms = 60_000
 
-test('eight plates complete the assay of two days in LIVE, on virtual time', { timeout: 0 }, async (t) => {
+test('eight plates complete the assay of two days in LIVE, on virtual time', {
+  timeout: 0,
+  skip: hasAllTrials ? false : 'BENCHD_TRIALS is not "all"',
+}, async (t) => {
   const { ask, bench, clock } = await openIncubatorBench(t)
   const barcodes = storedPlates.map(({ labware }) => labware!.barcode)
   const groups = barcodes.map((barcode, i) => ({ group_id: `g${i + 1}`, members: { plate: { barcode } } }))

@@ -1,10 +1,11 @@
 // A bench with a storage that is killed again and again while a run and a person move plates in and out of it: no two plates are ever in one slot, and
-// none is nowhere without an incident that says so. `BENCHD_KILLS=all` kills it a hundred times.
+// none is nowhere without an incident that says so. `BENCHD_TRIALS=all` kills it a hundred times.
 
 import { type Test, test } from 'tap'
 import { killable } from '../testing/killable.ts'
 import { Dice } from '../testing/simulation/scene.ts'
 import { barcodes, devices, first, teachpoints, topology, workflow } from '../testing/stored.ts'
+import { trials } from '../testing/trials.ts'
 
 type Piece = {
   labware_id: string
@@ -16,7 +17,7 @@ type Piece = {
 }
 type Bench = Awaited<ReturnType<typeof killable>>
 
-const rounds = process.env.BENCHD_KILLS === 'all' ? 100 : 10
+const rounds = trials(100, 10)
 
 test(`an inventory is true after each of ${rounds} kills`, async (t) => {
   const bench = await killable(t, { config: { devices, time_scale: 100 }, topologies: { stored: topology } })

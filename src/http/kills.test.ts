@@ -1,8 +1,9 @@
 import { test } from 'tap'
+import { trials } from '../testing/trials.ts'
 import { killRounds } from './kills.test.rounds.ts'
 
 test('a service that is killed under load takes nothing back that a subscriber, a poller or a poster was told', async (t) => {
-  const rounds = process.env.BENCHD_KILLS === 'all' ? 10 : 5
+  const rounds = trials(10, 5)
   const { problems, events, seen, acknowledged, kills } = await killRounds(t.testdir({}), { rounds, seed: 20_26 })
   t.same(problems.slice(0, 10), [])
   t.equal(kills, rounds === 10 ? 13 : 7)

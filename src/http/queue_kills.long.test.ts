@@ -1,15 +1,16 @@
 // A service that is killed while its queue is added to, moved, and run: nothing moves before somebody has resumed it, each entry runs once, and none is
-// lost. `BENCHD_KILLS=all` kills it a hundred times.
+// lost. `BENCHD_TRIALS=all` kills it a hundred times.
 
 import { randomUUID } from 'node:crypto'
 import { type Test, test } from 'tap'
 import { type Killable, killable } from '../testing/killable.ts'
 import { devices, faultsOf, type ShownQueue, type Submission, teachpoints, topology, workflow } from '../testing/queued.ts'
 import { Dice } from '../testing/simulation/scene.ts'
+import { trials } from '../testing/trials.ts'
 
 type Event = { event_name: string }
 
-const rounds = process.env.BENCHD_KILLS === 'all' ? 100 : 10
+const rounds = trials(100, 10)
 
 test(`a queue is whole after each of ${rounds} kills, and begins nothing unasked`, async (t) => {
   const bench = await killable(t, { config: { devices, time_scale: 200 }, topologies: { queued: topology } })

@@ -8,8 +8,9 @@ import { oneArm, standing, workflowOf } from '../testing/documents.ts'
 import { type Killable, killable } from '../testing/killable.ts'
 import { withPython } from '../testing/python.ts'
 import { seeded } from '../testing/seeded.ts'
+import { trials } from '../testing/trials.ts'
 
-const kills = process.env.BENCHD_KILLS === 'all' ? 100 : 12
+const kills = trials(100, 8)
 /** The most rounds of a repeat, which are more than the kills need. The run is stopped at its end. */
 const rounds = 1000
 /** The most values that a round waits for before it kills. */

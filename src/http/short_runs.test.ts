@@ -10,8 +10,9 @@ import { demoBench } from '../examples/demo_bench.ts'
 import { bounds } from '../keys/idempotency_table.ts'
 import { running, spawned } from '../testing/cli.ts'
 import { seeded } from '../testing/seeded.ts'
+import { trials } from '../testing/trials.ts'
 
-const rounds = process.env.BENCHD_KILLS === 'all' ? 60 : 6
+const rounds = trials(60, 4)
 const posters = 3
 /** Requests that each round repeats. */
 const repeated = 60

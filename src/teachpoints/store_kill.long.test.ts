@@ -2,10 +2,11 @@ import { test } from 'tap'
 import { killedAfter } from '../testing/killed_writer.ts'
 import { seeded } from '../testing/seeded.ts'
 import { roundsOf } from '../testing/teachpoints.ts'
+import { trials } from '../testing/trials.ts'
 import { Teachpoints } from './store.ts'
 
-/** At random moments; `BENCHD_KILLS=all` for many more. */
-const kills = process.env.BENCHD_KILLS === 'all' ? 100 : 30
+/** At random moments; `BENCHD_TRIALS=all` for many more. */
+const kills = trials(100, 15)
 const writers = 4
 
 const program = new URL('store_kill.test.writer.js', import.meta.url)

@@ -67,7 +67,7 @@ test('whatever happens in simulated runs, what is told is legal, nothing is in t
 })
 
 test('the same holds where executions share a bench, and labware is brought and taken away by hand', async (t) => {
-  const counts = await holds(t, 'LIVE', seedsOf(1, 50))
+  const counts = await holds(t, 'LIVE', seedsOf(1, 25))
   if (given === undefined) t.ok(counts.has('INCIDENT.BARCODE_MISMATCH') && (counts.get('restarts') ?? 0) > 10, 'wrong barcodes, restarts')
   if (given === undefined) t.ok(counts.has('THREAD.AWAITING_MANUAL_PLACE') && counts.has('THREAD.AWAITING_MANUAL_REMOVE'), 'by hand, too')
 })
@@ -91,7 +91,7 @@ test('the same holds where labware is scanned at positions and in grippers, and 
 })
 
 test('people who never answer keep nobody from the end that could come there without', async (t) => {
-  const seeds = seedsOf(1, 200)
+  const seeds = seedsOf(1, 80)
   const sum = { completed: 0, unanswered: 0, undecided: 0 }
   for (const seed of seeds) {
     const { missed, completed, unanswered, isUndecided } = await leaveAlone(seed, true)
@@ -105,7 +105,7 @@ test('people who never answer keep nobody from the end that could come there wit
 })
 
 test('whoever is paused, or fails, and is left alone keeps nobody from the end that could come there without', async (t) => {
-  const seeds = seedsOf(1, 500)
+  const seeds = seedsOf(1, 200)
   const sum = { held: 0, left: 0, completed: 0, undecided: 0 }
   for (const seed of seeds) {
     const { missed, held, left, completed, isUndecided } = await leaveAlone(seed)

@@ -3,10 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { test } from 'tap'
 import { killedAfter } from '../testing/killed_writer.ts'
 import { seeded } from '../testing/seeded.ts'
+import { trials } from '../testing/trials.ts'
 import { documentOf, openCatalog } from './versions_kill.test.catalog.ts'
 
-/** At random moments; `BENCHD_KILLS=all` for many more. */
-const kills = process.env.BENCHD_KILLS === 'all' ? 100 : 20
+/** At random moments; `BENCHD_TRIALS=all` for many more. */
+const kills = trials(100, 12)
 
 const program = new URL('versions_kill.test.writer.js', import.meta.url)
 

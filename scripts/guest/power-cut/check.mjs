@@ -2,7 +2,7 @@
 // Cuts the power under what the service stores: nothing acknowledged may be lost. Then does the same with one fsync or the
 // other taken away, which must be found out, or the check would prove nothing.
 //
-//   check.mjs          on the code in dist/ (or in the folder that $BENCHD_DIST names), built before; BENCHD_KILLS=all cuts more often
+//   check.mjs          on the code in dist/ (or in the folder that $BENCHD_DIST names), built before; BENCHD_TRIALS=all cuts more often
 //
 // Needs root, /dev/fuse, loop devices, and Debian's qemu-system-common. Where these are missing it fails, it never passes over.
 import { spawnSync } from 'node:child_process'
@@ -14,7 +14,7 @@ const unforgiving = ['--mount-options', 'noatime,noauto_da_alloc']
 const veryFew = ['--cuts', '12', '--reorder', '12']
 const few = ['--cuts', '40', '--reorder', '20']
 const some = ['--cuts', '80', '--reorder', '30']
-const orAll = (usual) => (process.env.BENCHD_KILLS === 'all' ? [] : usual)
+const orAll = (usual) => (process.env.BENCHD_TRIALS === 'all' ? [] : usual)
 
 const trials = [
   { scenario: 'teachpoint-store', options: orAll(some), holds: true },

@@ -10,6 +10,7 @@ import { openBox } from '../../testing/drivers/box.ts'
 import { atTheEnd } from '../../testing/http.ts'
 import { killable } from '../../testing/killable.ts'
 import { python, withPython } from '../../testing/python.ts'
+import { hasAllTrials } from '../../testing/trials.ts'
 
 /** What is seen of an operation, in the order in which it usually comes: requests and answers on the way, and frames at the instrument. */
 const phases = [
@@ -25,7 +26,7 @@ const phases = [
 ]
 /** The others differ little from one of these. */
 const usual = new Set(['POST asked', 'POST answered', 'setShakeTargetSpeed', 'shakeOnWithRuntime', 'GET answered ended'])
-const tried = process.env.BENCHD_KILLS === 'all' ? phases : phases.filter((phase) => usual.has(phase))
+const tried = hasAllTrials ? phases : phases.filter((phase) => usual.has(phase))
 
 /** The service as a process of its own, which `kill` ends and starts again. Its address is that of a line that tells `saw` what goes over it. */
 async function behindLine(t: Test, saw: (phase: string) => void) {
