@@ -15,10 +15,15 @@ const inCode = `
     threads: { plate: { labware: 'plate', start: { at: 'pad_1', mode: 'MANUAL_PLACE' }, end: { at: ['pad_1'], mode: 'MANUAL_REMOVE' }, steps: [] } },
     start: ['plate'] })`
 
+let paths: string[] | undefined
+
+/** Asks npm once, which takes seconds. */
 function packed(): string[] {
+  if (paths) return paths
   const said = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: sources, encoding: 'utf8', stdio: 'pipe' })
   const [{ files }] = JSON.parse(said) as [{ files: { path: string }[] }]
-  return files.map(({ path }) => path)
+  paths = files.map(({ path }) => path)
+  return paths
 }
 
 /** Laid out as npm does it, with the packages that it needs beside it. */

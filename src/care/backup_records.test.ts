@@ -24,7 +24,7 @@ test('a backup that is made while a run goes on has the whole record of that run
   for (let i = 0; i < 4; i++) {
     const folder = `${data}/executions/f${i}`
     mkdirSync(folder, { recursive: true })
-    writeFileSync(`${folder}/${'0'.repeat(64)}`, randomBytes(8_000_000))
+    writeFileSync(`${folder}/${'0'.repeat(64)}`, randomBytes(2_000_000))
   }
   const hub = await openEvents({ folder: data, config, log: silent })
   const perform = async () => {

@@ -7,7 +7,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Attach, Device, Typical } from './device.ts'
+import type { AnyProfile, Attach, Device, Limits, Typical } from './device.ts'
 import { drive } from './drive.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
@@ -79,6 +79,15 @@ export class Instrument {
 
   get device_id(): string {
     return this.#configured.device_id
+  }
+
+  get type(): string {
+    return this.#configured.type
+  }
+
+  /** The limits of its parameters that are in force. */
+  get limits(): Limits {
+    return this.#limits.shown.limits
   }
 
   /** Whether the device has a driver, so that it can be asked and stopped. */

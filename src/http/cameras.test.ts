@@ -90,12 +90,14 @@ test('by default no picture is kept', async (t) => {
 })
 
 test('a picture is a file of a LIVE run that has ended, where that is configured', async (t) => {
-  const { ask, camera } = await benchWith(t, { at_run_ends: true })
+  const { ask, bench, camera } = await benchWith(t, { at_run_ends: true })
   t.equal((await ask('POST', '/api/teachpoints/bulk', { json: demoTeachpoints })).status, 200)
   t.equal((await ask('POST', '/api/topology/load', { json: { name: 'demo' } })).status, 200)
   const submitted = await ask('POST', '/api/submissions', { json: { workflow: 'seal-and-spin', run_mode: 'LIVE' } })
   t.equal(submitted.status, 202, submitted.text)
   const { execution_id } = submitted.body as { execution_id: string }
+  const { runtime } = bench.runs
+  await runtime.over(runtime.runs.get(execution_id)!)
   type File = { name: string; media_type: string; bytes: number; note: string }
   const [file] = await found(async () => {
     const { body } = await ask('GET', `/api/executions/${execution_id}/files`)

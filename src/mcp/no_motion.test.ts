@@ -5,9 +5,10 @@ import { type Test, test } from 'tap'
 import type { AuditEntry } from '../keys/audit_entry.ts'
 import { openTestBench, type TestedBench } from '../testing/http.ts'
 import { asking, called, inProcess, testedCatalog } from '../testing/mcp.ts'
+import { trials } from '../testing/trials.ts'
 import type { Request } from './bench_link.ts'
 
-const calls = Number(process.env.BENCHD_MCP_CALLS ?? 10_000)
+const calls = trials(10_000, 3000)
 
 const tools = testedCatalog()
 const names = fc.constantFrom(...tools.keys(), 'confirm', 'jog', 'go_to', 'perform', 'performOperation', '__proto__', '../stop')

@@ -48,14 +48,36 @@ const isles = ['isle_1', 'isle_2'].map((name) => ({ device_id: 'arm-2', name, co
 export type Body = Record<string, unknown>
 export const bodyOf = async (reply: Promise<Reply>) => (await reply).body as Body
 
-/** Repeats the request until the answer satisfies `isSo`; time passes meanwhile. */
-export async function until({ ask, clock }: TestedBench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
-  for (let tries = 0; tries < 5000; tries++) {
-    const body = await bodyOf(ask('GET', path))
-    if (isSo(body)) return body
-    await clock.advance(500)
+/** The steps of the clock after which a waiting test looks although no event has come: little changes without one. */
+const looksEvery = 8
+
+/** Lets time pass in steps until `look` returns a value; undefined if it never does. Looks again when an event has come, and now and then. */
+async function foundOn<Value>(
+  { bench, clock }: TestedBench,
+  look: () => Promise<Value | undefined | false>,
+  { step_ms = 500, steps = 6000 } = {},
+): Promise<Value | undefined> {
+  let seen_us = -1
+  for (let step = 0; step < steps; step++) {
+    const { newest_us } = bench.hub.log
+    if (newest_us !== seen_us || step % looksEvery === 0) {
+      seen_us = newest_us
+      const found = await look()
+      if (found !== undefined && found !== false) return found
+    }
+    await clock.advance(step_ms)
   }
-  throw new Error(`${path} never came to it`)
+  return undefined
+}
+
+/** Repeats the request until the answer satisfies `isSo`; time passes meanwhile. */
+export async function until(tested: TestedBench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
+  const found = await foundOn(tested, async () => {
+    const body = await bodyOf(tested.ask('GET', path))
+    return isSo(body) && body
+  })
+  if (!found) throw new Error(`${path} never came to it`)
+  return found
 }
 
 /** The start and end of the plate in most workflows. */
@@ -181,11 +203,8 @@ export class Scripted {
 
   /** Lets time pass until `look` returns a value. */
   async until<Value>(what: string, look: () => Promise<Value | undefined | false>, step_ms = 500): Promise<Value> {
-    for (let tries = 0; tries < 6000; tries++) {
-      const found = await look()
-      if (found !== undefined && found !== false) return found
-      await this.bench.clock.advance(step_ms)
-    }
+    const found = await foundOn(this.bench, look, { step_ms })
+    if (found !== undefined) return found
     throw new Error(
       `${what} never came to be: ${JSON.stringify((await this.snapshot()).threads.map(({ thread_name, status, last_error, waiting }) => ({ thread_name, status, last_error, waiting })))}`,
     )

@@ -4,6 +4,7 @@ import { test } from 'tap'
 import { knowsNoHeights, raised, whyNoLids } from '../devices/way.ts'
 import { oneArm, standing, stored, workflowOf } from '../testing/documents.ts'
 import { randomFrom } from '../testing/scheduler_runs.ts'
+import { trials } from '../testing/trials.ts'
 import { begin, drivenBench, instantBench, liveRuntime, run, testRuntime, until } from '../testing/workflow.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileLibrary, type Source } from './plans/library.ts'
@@ -253,7 +254,7 @@ function randomLids(seed: number) {
 }
 
 test('random plates with lids and few positions all finish, with a plan and without', async (t) => {
-  for (let seed = 0; seed < 60; seed++) {
+  for (let seed = 0; seed < trials(60, 20); seed++) {
     const { documents, groups, plan } = randomLids(seed)
     const { runtime, incidents } = testRuntime(documents)
     const execution = await begin(runtime, { workflow: 'lidded', groups, plan })

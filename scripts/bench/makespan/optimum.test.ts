@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { randomFrom } from '../../../src/testing/scheduler_runs.ts'
+import { trials } from '../../../src/testing/trials.ts'
 import { optimumOf } from './optimum.ts'
 import { randomShop, type Shop, withoutWindows } from './shops.ts'
 
@@ -119,7 +120,7 @@ function bruteForce(shop: Shop, ownPads: boolean): number {
 test('the optimum of small random shops is that of all orders of hops', { timeout: 120_000 }, (t) => {
   const kinds = ['flow', 'job'] as const
   let impossible = 0
-  for (let seed = 1; seed <= 150; seed++) {
+  for (let seed = 1; seed <= trials(150, 60); seed++) {
     const below = randomFrom(seed)
     const shape = {
       kind: kinds[below(2)]!,
@@ -196,7 +197,7 @@ function bruteForceOfWindows(shop: Shop): number {
 
 test('the optimum of small random shops with windows is that of all orders of hops', { timeout: 120_000 }, (t) => {
   let longer = 0
-  for (let seed = 1; seed <= 40; seed++) {
+  for (let seed = 1; seed <= trials(40, 12); seed++) {
     const below = randomFrom(seed)
     const shape = { kind: below(2) ? ('flow' as const) : ('job' as const), plates: 2 + below(2), devices: 2, pool: below(3) === 0 }
     const shop = randomShop(seed, { ...shape, windows: [12, 12 + 10 * below(8)] })

@@ -173,10 +173,9 @@ asyncio.run(main())
 
 test('the recipe passes mypy --strict on the stand-in, and a wrong call is found', { skip: noMypy }, (t) => {
   const program = 'from orca_driver import BenchShaker\nshaker = BenchShaker("shaker-1")\n'
-  t.same(mistakesIn(t, 'orca_driver.py', program), [])
-  t.match(mistakesIn(t, 'orca_driver.py', `${program}shaker.seal(170, 3)\n`), [
-    /program\.py:3: error: "BenchShaker" has no attribute "seal"/,
-  ])
+  const [mistake, ...others] = mistakesIn(t, 'orca_driver.py', `${program}shaker.seal(170, 3)\n`)
+  t.match(mistake, /program\.py:3: error: "BenchShaker" has no attribute "seal"/)
+  t.same(others, [])
   t.end()
 })
 

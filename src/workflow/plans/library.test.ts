@@ -122,3 +122,20 @@ test('a workflow that is no object is told, not tripped over', async (t) => {
   )
   t.equal(faults.length, inputs.length)
 })
+
+test('the devices of a bench are looked at as they are when a library is compiled, and then once', (t) => {
+  let looks = 0
+  const bench = {
+    ...smallBench,
+    get devices() {
+      looks++
+      return smallBench.devices
+    },
+  }
+  const sources = ['demo', 'other'].map((name) => ({ origin: name, form: 'json' as const, input: { ...topologyDocument(), name } }))
+  t.equal(compileLibrary(sources, bench).topologies.size, 2)
+  t.equal(looks, 1)
+  compileLibrary(sources, bench)
+  t.equal(looks, 2)
+  t.end()
+})

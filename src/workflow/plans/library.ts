@@ -58,13 +58,15 @@ export function compileLibrary(sources: readonly Source[], bench: Bench): Librar
   const topologies = new Map<string, Topology>()
   const workflows = new Map<string, Workflow>()
   const faults: Fault[] = []
+  // The devices are looked at once, as they are now.
+  const present = { ...bench }
   const each = (kind: Kind, add: (source: Source) => void) => {
     for (const source of sources.filter((source) => kindOf(source) === kind)) collectNow(faults, source.origin, () => add(source))
   }
   each('neither', ({ origin }) => {
     throw wrong(origin, 'it has neither positions, as a topology has, nor threads, as a workflow has')
   })
-  each('topology', ({ input, origin }) => put(topologies, compileTopology(input, bench, origin), 'topology'))
+  each('topology', ({ input, origin }) => put(topologies, compileTopology(input, present, origin), 'topology'))
   each('workflow', (source) => put(workflows, workflowFrom(source, topologies), 'workflow'))
   return { topologies, workflows, faults }
 }

@@ -132,8 +132,9 @@ function devicesOf(on: string, { devices, pools }: Topology, where: string): rea
 /** Returns the positions of a place: itself, or all sites of a device with several. */
 function positionsAt(place: string, { graph }: Topology, where: string): readonly string[] {
   const positions = [...graph.positions.values()]
-  mustBeKnown('position', place, new Set(positions.flatMap(({ name, entry }) => [entry, name])), where)
-  return positions.filter(({ name, entry }) => name === place || entry === place).map(({ name }) => name)
+  const found = positions.filter(({ name, entry }) => name === place || entry === place)
+  if (found.length === 0) mustBeKnown('position', place, new Set(positions.flatMap(({ name, entry }) => [entry, name])), where)
+  return found.map(({ name }) => name)
 }
 
 type Journey = {

@@ -3,6 +3,7 @@
 import { test } from 'tap'
 import { smcAssay, smcTopology } from '../../examples/smc_assay.ts'
 import { byHand, oneArm, workflowOf } from '../../testing/documents.ts'
+import { trials } from '../../testing/trials.ts'
 import { begin, Kept, run, takeUp, testRuntime, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { Execution } from '../runs/execution.ts'
@@ -40,7 +41,10 @@ test('an assay that is cut at any moment stands still, and comes to the same end
   const { runtime } = testRuntime([smcTopology, smcAssay], { keep: () => kept })
   const end = endState(await run(runtime, { workflow: 'smc_assay' }))
   t.ok(kept.all.length > 200)
+  // The steps of the plates do not repeat after so many.
+  const every = trials(1, 7)
   for (const [i, keys] of kept.all.entries()) {
+    if (i % every !== 0) continue
     const saved = checkpointOf(keys)!
     if (JSON.stringify(checkpointOf(asBefore(keys))) !== JSON.stringify(saved)) t.same(checkpointOf(asBefore(keys)), saved, `cut ${i}`)
     if (saved.execution.status === 'completed') continue
@@ -53,7 +57,7 @@ test('an assay that is cut at any moment stands still, and comes to the same end
     if (JSON.stringify(endState(execution)) !== JSON.stringify(end)) t.same(endState(execution), end, `cut ${i}`)
     if (incidents.length > 0) t.same(incidents, [], `cut ${i}`)
   }
-  t.pass(`${kept.all.length} cuts`)
+  t.pass(`every ${every} of ${kept.all.length} cuts`)
 })
 
 const topology = oneArm({

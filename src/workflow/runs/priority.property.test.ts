@@ -2,11 +2,12 @@
 
 import { test } from 'tap'
 import { streamCase, urgentCase } from '../../testing/open_runs.ts'
+import { trials } from '../../testing/trials.ts'
 import type { FindSchedule } from '../schedule/problem.ts'
 import { findSchedule } from '../schedule/search.ts'
 
 const search: FindSchedule = async (problem) => findSchedule(problem, { states: 8000 })
-const cases = 12
+const cases = trials(12, 4)
 
 for (const plan of ['on', 'off'] as const) {
   test(`an urgent run into four open ones ends about as soon as alone, and all runs end: plan ${plan}`, async (t) => {

@@ -3,6 +3,7 @@
 import { test } from 'tap'
 import { canAllFinish } from '../../testing/brute_force.ts'
 import { randomFrom } from '../../testing/scheduler_runs.ts'
+import { trials } from '../../testing/trials.ts'
 import { alikes, type Configuration, type Traveller } from './safety_problem.ts'
 import { isSafe } from './safety_search.ts'
 
@@ -88,7 +89,7 @@ function scene(seed: number): Configuration {
 
 test('the search says what a search of everything says, and with a small bound never says safe where it is not', (t) => {
   let safe = 0
-  const count = 3000
+  const count = trials(3000, 600)
   for (let seed = 0; seed < count; seed++) {
     const configuration = structuredClone(scene(seed))
     const expected = canAllFinish(configuration)
@@ -147,7 +148,7 @@ function sceneWithLids(seed: number): Configuration {
 
 test('a lid that is off keeps its place until it is put back: the search says what a search of everything says', (t) => {
   let [safe, off] = [0, 0]
-  const count = 1000
+  const count = trials(1000, 150)
   for (let seed = 0; seed < count; seed++) {
     const configuration = structuredClone(sceneWithLids(seed))
     const expected = canAllFinish(configuration)
@@ -198,7 +199,7 @@ function sceneOfPools(seed: number): Configuration {
 
 test('places that are alike are one place with room: the search says what a search of everything says', (t) => {
   let [safe, alike, twice] = [0, 0, 0]
-  const count = 3000
+  const count = trials(3000, 600)
   for (let seed = 0; seed < count; seed++) {
     const configuration = sceneOfPools(seed)
     const expected = canAllFinish(configuration)

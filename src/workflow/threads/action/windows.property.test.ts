@@ -2,6 +2,7 @@ import { test } from 'tap'
 import { dispensed, severalArms, workflowOf } from '../../../testing/documents.ts'
 import type { Loose } from '../../../testing/plans.ts'
 import { Dice } from '../../../testing/simulation/scene.ts'
+import { trials } from '../../../testing/trials.ts'
 import { testRuntime } from '../../../testing/workflow.ts'
 import type { Bar } from '../../dry_run.ts'
 
@@ -76,7 +77,7 @@ function isLate(
 }
 
 // Of the first ten thousand scenes two miss one: 6919 and 7745.
-const seeds = Array.from({ length: 150 }, (_, i) => i + 1)
+const seeds = Array.from({ length: trials(150, 40) }, (_, i) => i + 1)
 
 test('windows that allow each hop to wait for one other hold on any bench, and no run comes to stand because of them', async (t) => {
   const wrong: string[] = []
@@ -89,7 +90,8 @@ test('windows that allow each hop to wait for one other hold on any bench, and n
 
 test('the same windows are missed where nobody is told of them', async (t) => {
   let missed = 0
-  for (const seed of seeds.slice(0, 60)) {
+  const some = seeds.slice(0, 60)
+  for (const seed of some) {
     const scene = sceneOf(seed)
     const allowed = new Map<string, (number | undefined)[]>()
     for (const [name, actions] of Object.entries<Loose[]>(scene.work.methods)) {
@@ -102,5 +104,5 @@ test('the same windows are missed where nobody is told of them', async (t) => {
     const { gantt } = await tried(scene)
     if (gantt.some((bar) => isLate(bar, gantt, allowed))) missed++
   }
-  t.ok(missed > 20, `${missed} of 60`)
+  t.ok(missed > some.length / 3, `${missed} of ${some.length}`)
 })
