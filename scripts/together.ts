@@ -7,9 +7,9 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The number of files in one process. A larger one saves little more, and the processes would be too few to run beside each other. */
-const atMost = 12
+const atMost = 20
 /** The same for files that start programs, each of which takes longer. */
-const atMostStarting = 5
+const atMostStarting = 8
 const startsPrograms = /'node:child_process'|\/testing\/(cli|python)\.ts'|process\.execPath/
 
 /** A file stays alone if it may change its process, or sets something for all tests of its process. */

@@ -7,7 +7,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Attach, Device, Limits, Typical } from './device.ts'
+import type { AnyProfile, Attach, Device, Typical } from './device.ts'
 import { drive } from './drive.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
@@ -40,7 +40,7 @@ export class Instrument {
   readonly #around: InstrumentContext
   /** Watches the link; absent without a driver. */
   readonly #presence: Presence | undefined
-  readonly #limits: DeviceLimits
+  readonly limits: DeviceLimits
   /** The reason for which the device is being closed; undefined if it is not. */
   #closing: string | undefined
 
@@ -57,7 +57,7 @@ export class Instrument {
     this.lock = new DeviceLock(device_id, around)
     this.condition = new Condition(configured, around, () => this.lock.execution_id)
     this.operation = new CurrentOperation({ ...configured, abilities: this.abilities }, around, (run, error) => this.#failure(run, error))
-    this.#limits = new DeviceLimits(device_id, () => driven?.profile.limits, bounds)
+    this.limits = new DeviceLimits(device_id, () => driven?.profile.limits, bounds)
     this.witness = new Witness({ device_id, device: driven?.device, condition: this.condition, operation: this.operation })
     if (!driven) return
     const { device, link } = driven
@@ -79,15 +79,6 @@ export class Instrument {
 
   get device_id(): string {
     return this.#configured.device_id
-  }
-
-  get type(): string {
-    return this.#configured.type
-  }
-
-  /** The limits of its parameters that are in force. */
-  get limits(): Limits {
-    return this.#limits.shown.limits
   }
 
   /** Whether the device has a driver, so that it can be asked and stopped. */
@@ -151,7 +142,7 @@ export class Instrument {
   capabilities(): Capabilities {
     const { device_id, type, driver, simulated, driven } = this.#configured
     const { model, features, ends_early = [] }: AnyProfile = driven?.profile ?? { model: 'external', limits: {}, features: {} }
-    return capabilities({ device_id, type, driver, model, simulated, ...this.#limits.shown, features }, this.abilities.names, {
+    return capabilities({ device_id, type, driver, model, simulated, ...this.limits.shown, features }, this.abilities.names, {
       ends_early,
       ...{ typical: this.typical, margins: this.abilities.margins, own: this.abilities.own },
       readings: this.abilities.ownReadings,
@@ -181,7 +172,7 @@ export class Instrument {
   /** Applies a new name and new bounds. A running operation is not affected. */
   adapt({ name, bounds }: Pick<Configured, 'name' | 'bounds'>): void {
     this.#configured = { ...this.#configured, name, bounds }
-    this.#limits.bound(bounds)
+    this.limits.bound(bounds)
   }
 
   /**
@@ -190,7 +181,7 @@ export class Instrument {
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     this.#mustBeDriven(name)
-    this.#limits.check(params, this.abilities.own.has(name))
+    this.limits.check(params, this.abilities.own.has(name))
     this.abilities.mustTake(name, params)
     const { beginTransfer } = this.#around
     const order = asking.by && beginTransfer && transferOf(this.device_id, name, params)
@@ -235,7 +226,7 @@ export class Instrument {
     const device = this.#configured.driven?.device
     if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
     const { position: at, way } = target
-    if (way) this.#limits.checkWay(way)
+    if (way) this.limits.checkWay(way)
     const passed = way?.via && way.via.length > 0 && { via: way.via.map((gateway) => gateway.at) }
     const params = { at, ...(way && numbersOf(way)), ...passed }
     return this.#undertake(verb, params, asking, (run) => run.end(device[verb]!(target, run.signal)))
@@ -375,7 +366,7 @@ export class Instrument {
   /** Returns the taught way to a teachpoint; null for a transporter that knows its positions by their names. */
   #wayTo(teachpoint: string): Way | null {
     const way = this.abilities.knowsPositions ? undefined : this.#around.wayTo?.(this.device_id, teachpoint)
-    if (way) this.#limits.checkWay(way)
+    if (way) this.limits.checkWay(way)
     return way ?? null
   }
 
@@ -387,7 +378,7 @@ export class Instrument {
     signal.throwIfAborted()
     if (learned.identity) this.#presence?.recognise(learned.identity)
     this.#presence?.mustTell(this.#presence.identity)
-    this.#limits.learn(learned.limits)
+    this.limits.learn(learned.limits)
     this.condition.initialized()
   }
 

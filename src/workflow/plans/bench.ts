@@ -98,7 +98,8 @@ function lidsAt(
 function benchDevice(instrument: Instrument): BenchDevice {
   const { device_id, driven, simulated } = instrument
   const { names, margins, own, isUndescribed, knowsPositions, unfit, person } = instrument.abilities
-  const { type, limits } = instrument
+  const { type } = instrument.summary()
+  const { limits } = instrument.limits.shown
   const isPerson = person !== undefined
   return { device_id, type, driven, simulated, limits, margins, operations: names, own, isUndescribed, knowsPositions, unfit, isPerson }
 }

@@ -3,10 +3,9 @@
 import type { Weights } from './bound.ts'
 import { isLocked, type Rules } from './expand.ts'
 import { Extension, type Progress } from './extend.ts'
-import type { Model } from './model.ts'
 import { costOf } from './objective.ts'
 import { Rows } from './rows.ts'
-import { States } from './state.ts'
+import type { States } from './state.ts'
 
 /** The hops to a buffer that a schedule is expected to have, for each hop to a stop. */
 const detours = 1.1
@@ -20,11 +19,12 @@ export class Beam {
   readonly #seen = new Set<number>()
   readonly #locked: Uint8Array
 
-  constructor(model: Model, rules: Rules, weights: Weights, widest: number) {
-    this.#states = new States(model, 2 * widest)
-    this.#extension = new Extension(this.#states, rules, weights)
-    this.#widest = widest
-    this.#locked = new Uint8Array(model.jobs)
+  /** `states` has room for twice as many as are kept at once; another beam may have used them before. */
+  constructor(states: States, rules: Rules, weights: Weights) {
+    this.#states = states
+    this.#extension = new Extension(states, rules, weights)
+    this.#widest = states.capacity / 2
+    this.#locked = new Uint8Array(states.model.jobs)
   }
 
   /** Searches with about so many states, and writes what is better than before into `progress`. The beam is as wide as these states allow. */

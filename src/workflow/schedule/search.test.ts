@@ -260,7 +260,7 @@ test('later starts hold windows without another order of hops', (t) => {
   }
   const model = modelOf(of(null))
   const early: Progress = { states: 0, budget: 1e6, cost: Number.POSITIVE_INFINITY, steps: null }
-  new Beam(model, { turns: [], everything: false }, { pools: 0, jobs: 1, arms: 0 }, 1).run(early, 0)
+  new Beam(new States(model, 2), { turns: [], everything: false }, { pools: 0, jobs: 1, arms: 0 }).run(early, 0)
   const states = new States(modelOf(of(30)), 1)
   const { cost, steps } = retimed(states, early.steps!)
   const order = (all: readonly Step[]) => all.map(({ job, to }) => [job, to])

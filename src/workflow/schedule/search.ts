@@ -96,13 +96,19 @@ function isBetter({ overtaking }: Problem, { variant, progress }: Found, best: F
 
 function search(model: Model, variant: Variant, bound: number, budget: number): Found {
   const progress: Progress = { states: 0, budget, cost: Number.POSITIVE_INFINITY, steps: null }
-  const widest = Math.max(1, Math.floor(bytesAtMost / (2 * bytesOf(model))))
+  // No beam is wider than the budget. All wide ones have the same memory: to get some more takes as long as a small search.
+  const widest = Math.max(1, Math.min(budget, Math.floor(bytesAtMost / (2 * bytesOf(model)))))
+  let memory: States | undefined
+  const wide = () => {
+    memory ??= new States(model, 2 * widest)
+    return memory
+  }
   const turns = variant.keepsOrder ? [model.turnOfKind] : []
   for (const { weights, share } of passes) {
     if (progress.states >= budget || isBest(model, progress, bound)) break
-    const beam = new Beam(model, { turns, everything: false }, weights, share === 0 ? 1 : widest)
+    const beam = new Beam(share === 0 ? new States(model, 2) : wide(), { turns, everything: false }, weights)
     beam.run(progress, (budget - progress.states) * share)
-    if (share === 0 && variant.keepsOrder && hasWindows(model)) runPipelines(model, progress, widest)
+    if (share === 0 && variant.keepsOrder && hasWindows(model)) runPipelines(model, progress, wide)
     if (hasWindows(model)) holdWindows(model, progress)
   }
   if (progress.steps === null) findAny(model, turns, passes[0]!.weights, progress)
@@ -110,12 +116,12 @@ function search(model: Model, variant: Variant, bound: number, budget: number): 
 }
 
 /** Searches with labware under way in step, and holds the windows that are missed then. */
-function runPipelines(model: Model, progress: Progress, widest: number): void {
+function runPipelines(model: Model, progress: Progress, wide: () => States): void {
   const states = new States(model, 1)
   for (const { turn, arrivals, end } of pipelinesOf(states)) {
     if (end >= progress.cost || progress.states >= progress.budget) return
     const own: Progress = { states: progress.states, budget: progress.budget, cost: Number.POSITIVE_INFINITY, steps: null }
-    const beam = new Beam(model, { turns: [model.turnOfKind, turn], soonest: arrivals, everything: false }, passes[0]!.weights, widest)
+    const beam = new Beam(wide(), { turns: [model.turnOfKind, turn], soonest: arrivals, everything: false }, passes[0]!.weights)
     beam.run(own, (own.budget - own.states) * shareOfPipeline)
     progress.states = own.states
     if (own.steps) holdWindows(model, own)

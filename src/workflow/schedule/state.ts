@@ -26,6 +26,7 @@ export class Hop {
 
 export class States {
   readonly model: Model
+  readonly capacity: number
   /** For each job: where its labware stands, its next stop, when it can leave, when its last work ended. */
   readonly at: Int16Array
   readonly stop: Int32Array
@@ -59,6 +60,7 @@ export class States {
     this.#isExact = isExact
     const { jobs, places, arms, pools } = model
     this.model = model
+    this.capacity = capacity
     this.at = new Int16Array(capacity * jobs)
     this.stop = new Int32Array(capacity * jobs)
     this.ready = new Float64Array(capacity * jobs)
