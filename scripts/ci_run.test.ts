@@ -45,7 +45,8 @@ function run(
   writeFileSync(`${top}/scripts/guest/service-test.sh`, `#!/bin/sh\n[ "$1" = story ] || exec echo "1 passed, 0 failed"\n${service}\n`, {
     mode: 0o755,
   })
-  writeFileSync(`${top}/scripts/guest/test.sh`, counts, { mode: 0o755 })
+  for (const name of ['test.sh', 'build-guest.sh', 'service-project.sh'])
+    writeFileSync(`${top}/scripts/guest/${name}`, counts, { mode: 0o755 })
   const env = {
     PATH: `${top}/bin:${process.env.PATH}`,
     SAID: `${top}/said`,

@@ -14,6 +14,7 @@
 #   /dev/ttyS4, /dev/ttyS5            two crossed 16550 ports
 #   /dev/serial/by-id/…BENCHD01…      a USB serial adapter (FTDI); its far end is /dev/ttyS6
 #   /dev/virtio-ports/benchd.qmp      QEMU's control socket, to unplug the adapter and plug it in
+# $GUEST_PARTS, where it is set, is what build-guest.sh has printed: it is not asked again.
 # Exit status: the command's; 124 when time ran out; 125 when the guest failed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,7 +33,7 @@ while (($#)); do
   esac
 done
 (($#)) || { echo "run-in-guest: no command" >&2; exit 2; }
-parts=$("$here/build-guest.sh") || exit 125
+parts=${GUEST_PARTS:-$("$here/build-guest.sh")} || exit 125
 root_disk='' kernel='' initramfs=''
 eval "$parts"
 
@@ -49,8 +50,11 @@ mkdir "$job/share" "$job/share/artifacts"
 : >"$job/share/output"
 printf '%q ' "$@" >"$job/share/command"
 
-# Without what takes a third of the start and no test is about: tests of the kernel's ciphers, and security modules that have no rules here.
+# Without what takes half of the start and no test is about: tests of the kernel's ciphers and of its random numbers, security modules that have
+# no rules here, the types of the kernel, which systemd would read for rules that no unit here has, certificates of modules, a look at all pages
+# for those that are writable and executable, and pages that are cleared once more than needed.
 words='console=ttyS0 root=/dev/vda rw lsm=yama cryptomgr.notests quiet panic=-1 mitigations=off audit=0 8250.nr_uarts=8 systemd.show_status=no'
+words+=' initcall_blacklist=jent_mod_init,btf_vmlinux_init,load_system_certificate_list,init_kprobe_trace rodata=off init_on_alloc=0 nokaslr psi=0'
 [[ -n $own_node ]] || words+=' benchd.node=/usr/local/lib/benchd-guest/node'
 disks=(-drive "file=${disk:-$root_disk},format=raw,if=virtio,snapshot=$([[ -n $disk ]] && echo off || echo on),cache=unsafe")
 if [[ -n $project ]]; then

@@ -28,6 +28,7 @@ done
 # The program as it is installed: what was built, and the packages it needs to run. The tests also load modules, and start a service, that are
 # not bundled, so they need the packages that the bundle holds.
 cp -R "$dist" "$project/dist"
+node scripts/guest/bundle-tests.mjs "$project/dist"
 cp package.json "$project/"
 npm ls --omit=dev --omit=peer --all --parseable | sed -n "s|^$PWD/||p" | xargs cp -R --parents -t "$project"
 cp -R --parents node_modules/valibot node_modules/hono node_modules/@hono "$project"
@@ -38,7 +39,7 @@ status=0
 set -m
 (scripts/guest/run-in-guest.sh --project "$project" --timeout 1200 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} -- \
   node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec \
-  "${files[@]/#/dist/scripts/guest/tests/}" | tee "$log") &
+  "${files[@]/#/dist/scripts/guest/bundled/}" | tee "$log") &
 guest=$!
 set +m
 wait "$guest" || status=$?

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { journal, property, service, systemctl } from './service_unit.ts'
+import { journal, processes, property, service, systemctl } from './service_unit.ts'
 import { until } from './waiting.ts'
 
 const slow_ms = 120_000
@@ -89,7 +89,6 @@ export async function bridgesAreConfined(): Promise<void> {
   execFileSync('chmod', ['0640', config])
   mkdirSync(`/etc/systemd/system/${unit}.service.d`)
   writeFileSync(`/etc/systemd/system/${unit}.service.d/memory.conf`, '[Service]\nMemoryMax=160M\n')
-  await systemctl('daemon-reload')
   await systemctl('reload', 'benchd')
   await until('the service says what is missing', () => journal().includes(`sudo systemctl enable --now ${unit}.socket`), slow_ms)
   await systemctl('enable', '--now', `${unit}.socket`)
@@ -112,7 +111,7 @@ export async function bridgesAreConfined(): Promise<void> {
   })
 
   // The program of another bridge has another user, and finds nothing of this one.
-  await systemctl('enable', '--now', `${otherUnit}.socket`)
+  await systemctl('start', `${otherUnit}.socket`)
   await until('the other has described itself', async () => (await device('reader-2')).state === 'not_initialized', slow_ms)
   await call('initialize', {}, 'reader-2')
   const disturbing = { operation: 'disturb', params: { pid, home } }
@@ -123,7 +122,7 @@ export async function bridgesAreConfined(): Promise<void> {
   assert.equal(signal, 'EPERM')
   for (const [path, outcome] of Object.entries(files)) assert.match(String(outcome), /^(EACCES|ENOENT)$/, path)
   assert.ok(isThere(pid))
-  await systemctl('disable', '--now', `${otherUnit}.socket`)
+  await systemctl('stop', `${otherUnit}.socket`)
 
   // The program leaves processes behind that only their control group shows, and eats memory.
   await perform('spread')
@@ -133,22 +132,18 @@ export async function bridgesAreConfined(): Promise<void> {
   await until('what it left behind is gone', () => sleepers() === '0', slow_ms)
 
   // The program goes with the service, however that ends.
-  const main = () =>
-    Number(execFileSync('systemctl', ['show', '--value', '--property', 'MainPID', `${unit}.service`], { encoding: 'utf8' }))
-  await until('it is back', async () => main() > 0 && (await device()).state !== 'disconnected', slow_ms)
-  const first = main()
-  assert.ok(!isThere(pid) && isThere(first))
+  await until('it is back', async () => processes(`${unit}.service`).length > 0 && (await device()).state !== 'disconnected', slow_ms)
+  const first = Number(property('MainPID', `${unit}.service`))
+  assert.ok(!isThere(pid) && first > 0 && isThere(first))
   process.kill(Number(property('MainPID')), 'SIGKILL')
   await until('it is gone', () => !isThere(first), slow_ms)
   await systemctl('stop', 'benchd')
-  await until('it has ended', () => main() === 0, slow_ms)
+  await until('it has ended', () => processes(`${unit}.service`).length === 0, slow_ms)
 
-  await systemctl('disable', '--now', `${unit}.socket`)
-  rmSync(`/etc/systemd/system/${unit}.service.d`, { recursive: true })
+  await systemctl('stop', `${unit}.socket`)
   rmSync('/etc/benchd/tls/key.pem')
   // The tests after this one count no crash, and know no reader that a kill left without an acknowledged halt.
   for (const name of ['starts.json', 'runs.jsonl']) rmSync(`/var/lib/benchd/${name}`, { force: true })
   writeFileSync(config, before)
   execFileSync('chmod', ['0644', config])
-  await systemctl('daemon-reload')
 }

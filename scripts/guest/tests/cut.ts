@@ -1,28 +1,43 @@
-// An upgrade that the power is cut off in, twice. Called once for each time that the guest is started, on one disk: `cut.js 1` installs the
-// package and cuts the first upgrade, `cut.js 2` looks at what is left of it and cuts the next one later, `cut.js 3` looks again.
+// An upgrade that the power is cut off in, twice, on one disk. `cut.js install` installs the package, in a container. It is called again each time
+// that the guest is started: `cut.js 1` cuts the first upgrade, `cut.js 2` looks at what is left of it and cuts the next one later, `cut.js 3`
+// looks again.
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dpkg, firstPackage, installedVersion, journal, nextPackage, property, service, systemctl, version } from './service_unit.ts'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
+import {
+  dpkg,
+  firstPackage,
+  installedVersion,
+  journal,
+  nextPackage,
+  processes,
+  property,
+  service,
+  systemctl,
+  version,
+} from './service_unit.ts'
 import { until } from './waiting.ts'
 
 const slow_ms = 240_000
 
-/** How far an upgrade has come, from what it leaves in files. */
-const moments: Record<string, () => boolean> = {
+const log = '/var/log/dpkg.log'
+/** How far an upgrade has come, from what it leaves in files. The kernel tells of them: whoever asked all the time would keep dpkg waiting. */
+const moments = {
   // dpkg lays all new files beside the old ones, then renames one after the other.
   'some of its files are new': () => {
-    const beside = newFiles()
-    mostBeside = Math.max(mostBeside, beside)
-    return beside < mostBeside - 50
+    const path = oneOfItsFiles()
+    const before = lstatSync(path).ino
+    return changed(path, () => lstatSync(path).ino !== before)
   },
-  'the new version is being tried': () => /half-configured benchd:\w+ .*\+next/.test(log()) && property('MainPID') !== '0',
+  'the new version is being tried': async () => {
+    await changed(log, () => /half-configured benchd:\w+ .*\+next/.test(readFileSync(log, 'utf8')))
+    await until('it has a process', () => processes().length > 0, slow_ms, 20)
+  },
 }
-let mostBeside = 0
 
 const round = process.argv[2]
-if (round === '1') {
+if (round === 'install') {
   mkdirSync('/etc/benchd')
   writeFileSync('/etc/benchd/config.json', JSON.stringify({ format: 1, devices: [{ device_id: 'arm-1', driver: 'external' }] }))
   await dpkg('--install', firstPackage)
@@ -32,6 +47,10 @@ if (round === '1') {
     coord_type: 'cartesian',
     coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 },
   })
+  await systemctl('stop', 'benchd')
+  execFileSync('sync')
+} else if (round === '1') {
+  await systemctl('start', 'benchd')
   execFileSync('sync')
   await cutWhen('some of its files are new')
 } else {
@@ -44,12 +63,14 @@ if (round === '1') {
 }
 
 /** As a hand on the plug: nothing that is not on the disk gets there. */
-async function cutWhen(moment: string): Promise<never> {
-  writeFileSync('/var/log/dpkg.log', '')
+async function cutWhen(moment: keyof typeof moments): Promise<never> {
+  writeFileSync(log, '')
+  const hasCome = moments[moment]()
   const upgrade = spawn('dpkg', ['--install', nextPackage], { stdio: 'inherit' })
   upgrade.once('exit', (code) => console.log(`dpkg had ended with ${code} before the power was cut`))
-  // The moments are short.
-  await until(moment, () => moments[moment]!(), slow_ms, 10)
+  await hasCome
+  // The moment stays while this says what it has found.
+  upgrade.kill('SIGSTOP')
   console.log(`CUT when ${moment}, ${newFiles()} of them still beside the old: ${installedVersion()}`)
   // What is said so far gets out to the host first.
   await new Promise((resolve) => process.stdout.write('', resolve))
@@ -79,6 +100,24 @@ function newFiles(): number {
   return readdirSync('/usr/lib/benchd', { recursive: true }).filter((path) => String(path).endsWith('.dpkg-new')).length
 }
 
-function log(): string {
-  return readFileSync('/var/log/dpkg.log', 'utf8')
+/** The file that is renamed when a third of them are. */
+function oneOfItsFiles(): string {
+  const paths = execFileSync('dpkg-query', ['--listfiles', 'benchd'], { encoding: 'utf8' }).split('\n')
+  const files = paths.filter((path) => path.startsWith('/usr/lib/benchd/') && lstatSync(path).isFile())
+  return files[Math.floor(files.length / 3)]!
+}
+
+/** Resolves when something happened to that file and `holds`. */
+function changed(path: string, holds: () => boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const watcher = watch(path, () => {
+      try {
+        if (!holds()) return
+        watcher.close()
+        resolve()
+      } catch (error) {
+        reject(error as Error)
+      }
+    })
+  })
 }

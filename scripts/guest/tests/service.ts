@@ -19,7 +19,7 @@ import { adapter, farEnd, plugIn, unplug } from './usb_adapter.ts'
 import { until } from './waiting.ts'
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url))
+const program = fileURLToPath(new URL('../../../bundle/main.js', import.meta.url))
 const [enable, lid] = [17, 27]
 
 afterEach(async () => {

@@ -1,7 +1,7 @@
 // The installed service as an administrator sees it: its package, its unit, its socket.
 
 import { execFile, execFileSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { ask } from '../../../src/cli/client.ts'
 import { until } from './waiting.ts'
@@ -62,10 +62,30 @@ export function service<Answer>(method: string, path: string, body?: object): Pr
   return ask<Answer>({ socket_of: '/run/benchd' }, method, path, body)
 }
 
+/** The processes in the control group of a unit: the kernel tells them sooner than systemd. A unit that does not run has none. */
+export function processes(unit = 'benchd.service'): string[] {
+  const [, template] = /^(.*)@.*\.service$/.exec(unit) ?? []
+  const slice = template ? `system.slice/system-${template.replaceAll('-', '\\x2d')}.slice` : 'system.slice'
+  try {
+    return readFileSync(`/sys/fs/cgroup/${slice}/${unit}/cgroup.procs`, 'utf8').split('\n').filter(Boolean)
+  } catch (error) {
+    if (['ENOENT', 'ENODEV'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
+    throw error
+  }
+}
+
 /** Resolves when another process than `pid` serves, with the milliseconds that it took. */
 export function whenBack(pid: string): Promise<number> {
-  const isBack = () => property('MainPID') !== pid && property('ActiveState') === 'active'
+  const isBack = async () =>
+    !processes().includes(pid) && (await answers()) && property('MainPID') !== pid && property('ActiveState') === 'active'
   return until('the service is back', isBack, 240_000)
+}
+
+async function answers(): Promise<boolean> {
+  return service('GET', '/health').then(
+    () => true,
+    () => false,
+  )
 }
 
 function packageCalled(pattern: RegExp): string {
