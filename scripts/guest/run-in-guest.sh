@@ -50,11 +50,11 @@ mkdir "$job/share" "$job/share/artifacts"
 : >"$job/share/output"
 printf '%q ' "$@" >"$job/share/command"
 
-# Without what takes half of the start and no test is about: tests of the kernel's ciphers and of its random numbers, security modules that have
-# no rules here, the types of the kernel, which systemd would read for rules that no unit here has, certificates of modules, a look at all pages
-# for those that are writable and executable, and pages that are cleared once more than needed.
+# Without what takes much of the start and no test is about: tests of the kernel's ciphers and of its random numbers, security modules that have
+# no rules here, certificates of modules, a look at all pages for those that are writable and executable, and pages that are cleared once more
+# than needed.
 words='console=ttyS0 root=/dev/vda rw lsm=yama cryptomgr.notests quiet panic=-1 mitigations=off audit=0 8250.nr_uarts=8 systemd.show_status=no'
-words+=' initcall_blacklist=jent_mod_init,btf_vmlinux_init,load_system_certificate_list,init_kprobe_trace rodata=off init_on_alloc=0 nokaslr psi=0'
+words+=' initcall_blacklist=jent_mod_init,load_system_certificate_list,init_kprobe_trace rodata=off init_on_alloc=0 nokaslr psi=0'
 [[ -n $own_node ]] || words+=' benchd.node=/usr/local/lib/benchd-guest/node'
 disks=(-drive "file=${disk:-$root_disk},format=raw,if=virtio,snapshot=$([[ -n $disk ]] && echo off || echo on),cache=unsafe")
 if [[ -n $project ]]; then

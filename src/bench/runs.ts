@@ -112,13 +112,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const files = openRunFiles(rooms)
   const target = rowTargets(hub, (execution_id) => catalog.runtime.runs.get(execution_id))
   const learned = await openLearned({ data_dir, clock, report })
-  const bench = {
-    get devices() {
-      return benchOf(registry.all(), teachpoints).devices
-    },
-    hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
-    obstacles: (device_id: string, names: readonly string[]) => benchOf(registry.all(), teachpoints).obstacles!(device_id, names),
-  }
+  const bench = benchOf(() => registry.all(), teachpoints)
   const queue = new LateQueue(rooms, { bench, file, runtime: () => catalog.runtime })
   const closed = new AbortController()
   const catalog: Catalog = await Catalog.open(

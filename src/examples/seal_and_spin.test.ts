@@ -9,7 +9,7 @@ import { demoTopology, sealAndSpin } from './seal_and_spin.ts'
 
 test('the workflow of the demo runs on the demo bench in every mode, once its points are there', async (t) => {
   const { bench } = await openTestBench(t)
-  const setup = benchOf(bench.registry.all(), bench.teachpoints)
+  const setup = benchOf(() => bench.registry.all(), bench.teachpoints)
   const sources = [sealAndSpin, demoTopology].map((input) => ({ origin: 'the demo', form: 'json' as const, input }))
   const { workflows, faults } = compileLibrary(sources, setup)
   t.same(faults, [])
@@ -24,7 +24,7 @@ test('the workflow of the demo runs on the demo bench in every mode, once its po
 
 test('what the demo’s instruments do not take is refused when it is loaded', async (t) => {
   const { bench } = await openTestBench(t)
-  const setup = benchOf(bench.registry.all(), bench.teachpoints)
+  const setup = benchOf(() => bench.registry.all(), bench.teachpoints)
   const tooHot = { ...sealAndSpin, variables: { ...sealAndSpin.variables, temperature: { default: 400 } } }
   const sources = [demoTopology, tooHot].map((input) => ({ origin: 'the demo', form: 'json' as const, input }))
   const { faults } = compileLibrary(sources, setup)

@@ -89,6 +89,8 @@ const state: Record<string, { fate: Fate; but?: Record<string, Fate> }> = {
   'leases.json': { fate: 'set aside' },
   'presets.json': { fate: 'set aside' },
   'workflows.json': { fate: 'set aside' },
+  'versions.jsonl': { fate: 'set aside' },
+  'queue.json': { fate: 'set aside' },
   'labware.json': { fate: 'set aside' },
   'durations.json': { fate: 'set aside' },
   'device_notes.json': { fate: 'set aside' },
@@ -127,6 +129,9 @@ test('whatever has become of a file', async (t) => {
   let states = ''
   await t.test('a bench that was in use when it was killed', async (t) => {
     states = await useBench(t, home, used)
+    const tried = Object.keys(state).map((name) => name.replace('RUN', states))
+    const others = readdirSync(used, { recursive: true, encoding: 'utf8' }).filter((path) => !tried.includes(path))
+    t.same(others.sort(), [], 'each file is tried below, or is named here')
   })
   for (const [number, [name, { fate, but = {} }]] of Object.entries(state).entries()) {
     await t.test(name, async (t) => {
@@ -194,6 +199,7 @@ async function work(t: Test, { ask, bench }: TestedBench): Promise<void> {
   await post('/api/topology/load', { name: 'demo' }, 200)
   await ask('PUT', '/api/workflows/patient', { json: patient })
   await post('/api/submissions', { workflow: 'patient', run_mode: 'LIVE' }, 202)
+  await post('/api/queue', { submission: { workflow: 'patient', run_mode: 'LIVE' } }, 201)
   await ask('PUT', '/api/devices/sealer-1/lock', { json: { owner: 'somebody', ttl_s: 3600 } })
   await ask('PUT', `${shaker}/presets/shake/gentle`, { json: { params: { speed: 300 } } })
   await ask('PUT', `${shaker}/note`, { json: { text: 'The left clamp is stiff.' } })

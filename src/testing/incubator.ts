@@ -13,7 +13,7 @@ export async function openIncubatorBench(t: Test) {
   // A test bench has keys already, so that the demo takes its folder for an old one.
   await tested.bench.teachpoints.importAll(incubatorTeachpoints, { overwrite: false })
   await prepareDemo(tested.bench, 'incubator')
-  return { ...tested, setup: benchOf(tested.bench.registry.all(), tested.bench.teachpoints) }
+  return { ...tested, setup: benchOf(() => tested.bench.registry.all(), tested.bench.teachpoints) }
 }
 
 type Stay = { plate: string; slot: string; from: number; to: number; isFirst: boolean }

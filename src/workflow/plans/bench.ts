@@ -45,16 +45,14 @@ export type Bench = {
   lids?(device_id: string, names: readonly string[]): { why: string | undefined; needsOffset: boolean }
 }
 
-/** Returns the present bench. Points are looked up when they are needed. */
-export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Teachpoints, 'list'>): Bench {
+/** Returns the bench as it is whenever it is asked: its instruments, and the points that are taught then. */
+export function benchOf(instruments: () => readonly Instrument[], teachpoints: Pick<Teachpoints, 'list'>): Required<Bench> {
+  const find = (wanted: string) => instruments().find(({ device_id }) => device_id === wanted)
   return {
-    devices: instruments.map(benchDevice),
-    lids: (device_id, names) =>
-      lidsAt(
-        instruments.find((one) => one.device_id === device_id),
-        names,
-        teachpoints.list(device_id),
-      ),
+    get devices() {
+      return instruments().map(benchDevice)
+    },
+    lids: (device_id, names) => lidsAt(find(device_id), names, teachpoints.list(device_id)),
     hasTeachpoint: (device_id, name) => teachpoints.list(device_id).some((point) => point.name === name),
     obstacles(device_id, names) {
       const points = teachpoints.list(device_id)
@@ -69,7 +67,7 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
           return []
         }
       })
-      const skills = instruments.find((one) => one.device_id === device_id)?.abilities.skills
+      const skills = find(device_id)?.abilities.skills
       return [...faults, ...(skills ? obstaclesOn(ways, device_id, skills) : [])]
     },
   }
