@@ -30,7 +30,7 @@ test('npm run package makes four Debian packages and a tarball, the same bytes i
   execFileSync('sha256sum', ['-c', 'SHA256SUMS'], { cwd: `${folder}/all`, stdio: 'pipe' })
 
   // A clone at another path, with packages of its own, in which nothing is compiled yet for arm64, and made by somebody with stricter rights.
-  // One processor stands for the others there, because to compile and to compress takes minutes for each.
+  // The clone makes only the package for arm64, because compiling and compressing take minutes for each processor.
   const clone = `${folder}/clone of another`
   call('git', 'clone', '--quiet', '--no-hardlinks', top, clone)
   execFileSync('sh', [

@@ -10,7 +10,7 @@ import { trials } from '../testing/trials.ts'
 import { makeBackup } from './backup.ts'
 import { kindOf } from './backup_files.ts'
 
-/** It is killed before every second call, or before each one. */
+/** The restore is killed before every second call, or before each call with BENCHD_TRIALS=all. */
 const step = trials(1, 2)
 
 const program = fileURLToPath(new URL('restore.test.killed.js', import.meta.url))

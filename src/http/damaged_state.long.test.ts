@@ -103,6 +103,12 @@ const state: Record<string, { fate: Fate; but?: Record<string, Fate> }> = {
   'runs.jsonl': { fate: 'set aside' },
   // Half of the file ends with a torn line, as after a power cut, so that the service does not report damage.
   [run]: { fate: 'set aside', but: { 'its second half cut off': 'made anew' } },
+  'teachpoint_history.jsonl': { fate: 'set aside' },
+  // The service does not notice a wrong byte inside a line of this file.
+  'audit-refused.jsonl': {
+    fate: 'set aside',
+    but: { 'nothing left': 'made anew', 'its second half cut off': 'made anew', 'a flipped byte': 'made anew' },
+  },
   'audit.jsonl': { fate: 'set aside', but: { 'nothing left': 'made anew', 'its second half cut off': 'made anew' } },
   'events/events-000001.jsonl': { fate: 'left there' },
   // Lines that are not whole are cut off at the end.
@@ -115,6 +121,9 @@ const state: Record<string, { fate: Fate; but?: Record<string, Fate> }> = {
   executions: { fate: 'set aside' },
   backups: { fate: 'set aside' },
 }
+
+/** Former versions of files, backups, the record of a run (src/workflow/records) and the documents of versions (src/workflow/versions.test.ts). */
+const elsewhere = [/\.bak$/, /^backups\//, /^executions\/[^/.]+(\/record\.jsonl)?$/, /^versions(\/\w+)?$/]
 
 const shaker = '/api/devices/shaker-1'
 const silent = { info() {}, warn() {}, error() {} }
@@ -130,8 +139,10 @@ test('whatever has become of a file', async (t) => {
   await t.test('a bench that was in use when it was killed', async (t) => {
     states = await useBench(t, home, used)
     const tried = Object.keys(state).map((name) => name.replace('RUN', states))
-    const others = readdirSync(used, { recursive: true, encoding: 'utf8' }).filter((path) => !tried.includes(path))
-    t.same(others.sort(), [], 'each file is tried below, or is named here')
+    const others = readdirSync(used, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => !tried.includes(path) && !elsewhere.some((pattern) => pattern.test(path)),
+    )
+    t.same(others.sort(), [], 'each file is tried below, or is named above')
   })
   for (const [number, [name, { fate, but = {} }]] of Object.entries(state).entries()) {
     await t.test(name, async (t) => {

@@ -22,7 +22,7 @@ import { until } from './waiting.ts'
 const slow_ms = 240_000
 
 const log = '/var/log/dpkg.log'
-/** How far an upgrade has come, from what it leaves in files. The kernel tells of them: whoever asked all the time would keep dpkg waiting. */
+/** Each resolves when an upgrade has come so far, as its files show. The kernel reports changes of the files, because a loop that reads them would slow dpkg down. */
 const moments = {
   // dpkg lays all new files beside the old ones, then renames one after the other.
   'some of its files are new': () => {
