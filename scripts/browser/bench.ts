@@ -112,6 +112,16 @@ export async function downloaded(page: Page, press: Locator): Promise<string> {
   return download.suggestedFilename()
 }
 
+/** Scans a barcode with a scanner that types, while `focus` or nothing has the focus. As a person does, scans again where the computer was too slow for it. */
+export async function scan(page: Page, barcode: string, field: Locator, focus?: Locator): Promise<void> {
+  for (let left = 20; (await field.inputValue()) !== barcode; left--) {
+    if (left === 0) throw new Error(`the field does not take the scan of ${barcode}`)
+    await focus?.focus()
+    await page.keyboard.type(barcode)
+    await page.keyboard.press('Enter')
+  }
+}
+
 export async function goTo(page: Page, screen: string): Promise<void> {
   await page.evaluate(`location.hash = '#/${screen}'`)
 }

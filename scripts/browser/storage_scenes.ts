@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { type Bench, button, card, desk, openBench, phone, seen, small } from './bench.ts'
+import { type Bench, button, card, desk, openBench, phone, scan, seen, small } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const pictures = process.env.BENCHD_SCREENSHOTS
@@ -26,9 +26,7 @@ export const storageChecks: Record<string, Check> = {
     await seen(inventory, '12 of 42 slots taken.')
     await seen(card(page, 'incubator-1'), /humidity [\d.]+ %.* CO2 [\d.]+ %/)
     assert.equal(await inventory.getByRole('row').count(), 13)
-    // A scanner that types, while no field has the focus.
-    await page.keyboard.type('P-7', { delay: 5 })
-    await page.keyboard.press('Enter')
+    await scan(page, 'P-7', inventory.getByLabel('Search by barcode'))
     await inventory.getByRole('row', { name: /^7 P-7/ }).waitFor()
     assert.equal(await inventory.getByRole('row').count(), 2)
     await button(inventory, 'Retrieve slot 7').click()
@@ -44,8 +42,7 @@ export const storageChecks: Record<string, Check> = {
     await inventory.getByRole('textbox', { name: 'Slot', exact: true }).fill('42')
     await seen(inventory, 'It is empty.')
     await page.getByRole('heading', { name: 'Inventory' }).click()
-    await page.keyboard.type('P-42', { delay: 5 })
-    await page.keyboard.press('Enter')
+    await scan(page, 'P-42', inventory.getByLabel('Barcode in the slot'))
     await inventory.getByLabel('Type', { exact: true }).fill('384-well')
     await button(inventory, 'Save').click()
     await inventory.getByRole('row', { name: /^42 P-42 384-well/ }).waitFor()

@@ -68,8 +68,8 @@ administration() {
 upgrades() {
   local kept=${GUEST_CACHE:-/var/cache/benchd-guest}/old-packages name commit version packages
   # A copy with more in it than the other parts need.
-  cp -Rl "$project" "$work/upgrades"
-  local project=$work/upgrades
+  cp -Rl "$project" "$work/with-old-packages"
+  local project=$work/with-old-packages
   packages=$project/packages
   mkdir -p "$packages/old" "$project/scripts/upgrades"
   cp -R scripts/upgrades/data scripts/upgrades/versions.json "$project/scripts/upgrades/"
