@@ -122,6 +122,12 @@ export async function scan(page: Page, barcode: string, field: Locator, focus?: 
   }
 }
 
+/** Keeps a picture of the page in $BENCHD_SCREENSHOTS, if that is set. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.BENCHD_SCREENSHOTS
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+}
+
 export async function goTo(page: Page, screen: string): Promise<void> {
   await page.evaluate(`location.hash = '#/${screen}'`)
 }

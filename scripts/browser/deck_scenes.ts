@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
-import { type Bench, button, goTo, openBench, pressTwice, seen, small } from './bench.ts'
+import { type Bench, button, goTo, openBench, picture, pressTwice, seen, small } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
-
-const pictures = process.env.BENCHD_SCREENSHOTS
 
 export const deckChecks: Record<string, Check> = {
   'a live run is seen on the deck: the plate rides on the arm, places are reserved, and a tap tells its journey': onBench(
@@ -220,8 +218,4 @@ function smallParts(page: Page): Promise<string[]> {
   return page.evaluate(
     '[...document.querySelectorAll(".deck-map .hit")].filter((one) => one.getBoundingClientRect().height < 48 || one.getBoundingClientRect().width < 48).map((one) => one.outerHTML)',
   )
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (pictures) await page.screenshot({ path: `${pictures}/${name}.png` })
 }

@@ -2,12 +2,10 @@
 
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
-import { type Bench, button, openBench, scan } from './bench.ts'
+import { type Bench, button, openBench, picture, scan } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const screen = { width: 800, height: 480, touch: true }
-const pictures = process.env.BENCHD_SCREENSHOTS
-
 export const handsChecks: Record<string, Check> = {
   'from a fresh bench to a completed run by touch alone, and each task has its instruction and one large button': withHands(
     {},
@@ -186,8 +184,4 @@ async function seenWhole(page: Page, what: Locator, least_px = 64): Promise<void
   const isInView = box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
   assert.ok(isInView, `it is not in view: ${JSON.stringify(box)}`)
   if ((await what.getAttribute('role')) !== 'alert') assert.ok(box.height >= least_px, `it is ${box.height} px high`)
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (pictures) await page.screenshot({ path: `${pictures}/${name.replaceAll(' ', '-')}.png` })
 }

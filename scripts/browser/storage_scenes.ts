@@ -1,11 +1,8 @@
 // A storage on the page: its inventory, its card, and its transfer station on the deck.
 
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
-import { type Bench, button, card, desk, openBench, phone, scan, seen, small } from './bench.ts'
+import { type Bench, button, card, desk, openBench, phone, picture, scan, seen, small } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
-
-const pictures = process.env.BENCHD_SCREENSHOTS
 
 const held = Array.from({ length: 12 }, (_, i) => i + 1)
 const incubator = { device_id: 'incubator-1', driver: 'cytomat', transport: { kind: 'simulated' }, settings: { simulated_plates: held } }
@@ -164,8 +161,4 @@ async function loaded({ ask }: Bench): Promise<void> {
 async function filled({ ask }: Bench, slots: number): Promise<void> {
   const all = Array.from({ length: slots }, (_, i) => ({ slot: i + 1, labware: { barcode: `P-${i + 1}`, type: '96-well' } }))
   await ask('PUT', '/api/devices/incubator-1/inventory', { slots: all })
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true })
 }

@@ -31,7 +31,7 @@ const files: Record<string, [file: string, type: string]> = {
   '/run.css': ['../../web/run.css', css],
   '/run.js': ['../../web/run.js', javascript],
   '/new_run.js': ['../../web/new_run.js', javascript],
-  '/run_plan.js': ['../../web/run_plan.js', javascript],
+  '/queue_start.js': ['../../web/queue_start.js', javascript],
   '/rehearsal.js': ['../../web/rehearsal.js', javascript],
   '/more.js': ['../../web/more.js', javascript],
   '/event_words.js': ['../../web/event_words.js', javascript],

@@ -20,6 +20,7 @@ import { type Patient, type ServiceView, serviceUser, type Who } from './patient
 import { gpio, i2c } from './pins.ts'
 import { plugins } from './plugins.ts'
 import { ports } from './ports.ts'
+import { queue } from './queue.ts'
 import { configuration, isTakenUp, service } from './service.ts'
 import { eventLog, keys, storage } from './storage.ts'
 
@@ -65,6 +66,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   fleet,
   plugins,
   mqtt,
+  queue,
   instruments,
 }
 

@@ -1,41 +1,95 @@
-// The button that adds a new run to the queue, in place of its start now.
+// The button that adds a new run to the queue, in place of its start now, and what an entry of the queue may ask for.
 
 import { type Signal, useSignal } from '@preact/signals'
-import { Act, Choice } from '../parts.tsx'
-import { ask } from '../store.tsx'
+import { Act, Choice, Text } from '../parts.tsx'
+import { StartFields, type StartWish, startOf, useStart } from '../queue_start.tsx'
+import { ask, state } from '../store.tsx'
 import { requestOf, type Wish } from './new_run_again.tsx'
 
-/** The members of a queue entry that the form has. `at` is a local time such as 2026-01-31T22:30; empty: when it is its turn. */
-export type Queued = { at: Signal<string>; onFailure: Signal<string> }
-
-const afterFailure = { stop: 'pause the queue (usual)', go_on: 'go on with the next run' }
-
-export function useQueued(): Queued {
-  return { at: useSignal(''), onFailure: useSignal('stop') }
+/** The members of a queue entry that the form has. `labware` has barcodes and positions, with commas between. */
+export type Queued = {
+  start: StartWish
+  onFailure: Signal<string>
+  devices: Signal<readonly string[]>
+  labware: Signal<string>
+  mayBePassed: Signal<string>
 }
 
-export function QueueFields({ at, onFailure }: Queued) {
+const afterFailure = { stop: 'pause the queue (usual)', go_on: 'go on with the next run' }
+const whileItWaits = { no: 'wait behind it (usual)', yes: 'may begin before it' }
+
+export function useQueued(): Queued {
+  return {
+    start: useStart(),
+    onFailure: useSignal('stop'),
+    devices: useSignal<readonly string[]>([]),
+    labware: useSignal(''),
+    mayBePassed: useSignal('no'),
+  }
+}
+
+export function QueueFields(queued: Queued) {
+  const isOpen = useSignal(false)
   return (
-    <details class="changes">
+    <details class="changes" onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
       <summary>In the queue</summary>
-      <div class="fields">
-        <div class="field">
-          <label for="queue-at">Not before</label>
-          <input id="queue-at" type="datetime-local" value={at.value} onInput={(event) => (at.value = event.currentTarget.value)} />
-          <small>Empty: as soon as it is its turn.</small>
-        </div>
-        <Choice label="If the run fails" of={onFailure} choices={afterFailure} />
-      </div>
+      {isOpen.value && <Fields {...queued} />}
     </details>
   )
 }
 
-export function AddToQueue({ wish, why, queued: { at, onFailure } }: { wish: Wish; why: string | undefined; queued: Queued }) {
+function Fields({ start, onFailure, devices, labware, mayBePassed }: Queued) {
+  return (
+    <div class="fields">
+      <StartFields {...start} />
+      <Choice label="If the run fails" of={onFailure} choices={afterFailure} />
+      <Choice label="While the bench is not fit for it, the next runs" of={mayBePassed} choices={whileItWaits} />
+      <Text id="queue-labware" label="Labware that must stand here" of={labware} placeholder="P-0041, pad_1">
+        <small>Barcodes, or positions of the deck, with commas between.</small>
+      </Text>
+      <Required devices={devices} />
+    </div>
+  )
+}
+
+/** The devices that must be ready before the entry begins, besides those that the run uses. */
+function Required({ devices }: Pick<Queued, 'devices'>) {
+  const toggle = (id: string) => {
+    const others = devices.value.filter((one) => one !== id)
+    devices.value = others.length < devices.value.length ? others : [...others, id]
+  }
+  return (
+    <fieldset class="row">
+      <legend>Devices that must be ready</legend>
+      {Object.keys(state.value.device).map((id) => (
+        <button
+          key={id}
+          type="button"
+          class={devices.value.includes(id) ? 'plain open' : 'plain'}
+          aria-pressed={devices.value.includes(id)}
+          onClick={() => toggle(id)}
+        >
+          {id}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+export function AddToQueue({ wish, why, queued }: { wish: Wish; why: string | undefined; queued: Queued }) {
+  const { start, onFailure, devices, labware, mayBePassed } = queued
+  const start_at = startOf(start)
   const add = async () => {
-    const start_at = at.value ? { start_at: new Date(at.value).getTime() / 1000 } : {}
-    const body = { submission: requestOf(wish), on_failure: onFailure.value, ...start_at }
+    const body = {
+      submission: requestOf(wish),
+      start_at,
+      requires: { devices: devices.value, labware: labware.value.split(/[,;\n]/).flatMap((one) => one.trim() || []) },
+      on_failure: onFailure.value,
+      may_be_passed: mayBePassed.value === 'yes',
+    }
     const entry = await ask('addToQueue', { body, idempotencyKey: `page-${Date.now()}-${Math.random()}` })
     if (entry) location.hash = '#/runs/queue'
   }
-  return <Act label="Add to the queue" why={why} onPress={add} />
+  const noTime = start_at === undefined ? 'Say the time before which it does not begin.' : undefined
+  return <Act label="Add to the queue" why={why ?? noTime} onPress={add} />
 }

@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { Operations } from '../../clients/ts/api.ts'
 import { modeWords } from '../../clients/ts/benchd.ts'
 import { Act, devicesMayMove, Empty } from '../parts.tsx'
+import { StartFields, startOf, useStart } from '../queue_start.tsx'
 import { ask, bench, link, movesNothingReal, refusal } from '../store.tsx'
 import { Author, Time } from '../time.tsx'
 import { sentence } from '../words.ts'
@@ -159,7 +160,7 @@ function Row({ entry, dragged, waiting, read, above, belowNext }: RowProps) {
   )
 }
 
-function Changes({ entry_id, number, run_mode, read }: Entry & { read(): Promise<void> }) {
+function Changes({ entry_id, number, run_mode, start_at, read }: Entry & { read(): Promise<void> }) {
   return (
     <>
       <Act
@@ -168,6 +169,7 @@ function Changes({ entry_id, number, run_mode, read }: Entry & { read(): Promise
         twice={run_mode === 'LIVE' && !movesNothingReal.value ? devicesMayMove : undefined}
         onPress={() => ask('startQueueEntry', { path: { entry_id } }).then(read)}
       />
+      <OtherStart {...{ entry_id, number, start_at, read }} />
       <Act
         label="Remove"
         name={`Remove number ${number}`}
@@ -178,11 +180,55 @@ function Changes({ entry_id, number, run_mode, read }: Entry & { read(): Promise
   )
 }
 
-function EntryText({ number, workflow, run_mode, groups, priority, execution_id, needs_person, added_at, added_by, ...its }: Entry) {
+/** Gives an entry another start. */
+function OtherStart({
+  entry_id,
+  number,
+  start_at: before,
+  read,
+}: Pick<Entry, 'entry_id' | 'number' | 'start_at'> & { read(): Promise<void> }) {
+  const isOpen = useSignal(false)
+  const start = useStart(before)
+  const start_at = startOf(start)
+  const save = async () => {
+    if (await ask('moveInQueue', { path: { entry_id }, body: { start_at } })) isOpen.value = false
+    await read()
+  }
+  return (
+    <>
+      <button
+        type="button"
+        class="quiet"
+        aria-expanded={isOpen.value}
+        aria-label={`Another start for number ${number}`}
+        onClick={() => (isOpen.value = !isOpen.value)}
+      >
+        Another start
+      </button>
+      {isOpen.value && (
+        <div class="fields">
+          <StartFields {...start} own={entry_id} />
+          <Act
+            label="Save the start"
+            why={start_at === undefined ? 'Say the time before which it does not begin.' : undefined}
+            onPress={save}
+          />
+        </div>
+      )}
+    </>
+  )
+}
+
+function EntryText({ number, workflow, run_mode, execution_id, needs_person, added_at, added_by, ...its }: Entry) {
+  const { groups, priority, requires, on_failure, may_be_passed } = its
+  const required = [...(requires.devices ?? []), ...(requires.labware ?? [])]
   const more = [
     modeWords[run_mode],
     groups > 0 && (groups === 1 ? 'one group' : `${groups} groups`),
     priority !== 0 && `priority ${priority}`,
+    required.length > 0 && `needs ${required.join(' and ')}`,
+    on_failure === 'go_on' && 'the queue goes on if it fails',
+    may_be_passed && 'later ones may begin before it',
   ]
   return (
     <span class="long">
@@ -216,7 +262,7 @@ function Why({ state, start_at, why_it_waits }: Pick<Entry, 'state' | 'start_at'
 function onScreen(why: string): string {
   return why
     .replace(/a person with a key .*: POST \/api\/queue\/resume/, 'press “Resume the queue”')
-    .replace(/start it now \(POST [^)]*\), or give it another start \([^)]*\)/, 'press “Start now”, or remove it and add it again')
+    .replace(/start it now \(POST [^)]*\), or give it another start \([^)]*\)/, 'press “Start now” or “Another start”')
     .replace(/start it \(POST [^)]*\), or remove it \([^)]*\)/, 'press “Start now” or “Remove”')
 }
 
