@@ -19,14 +19,14 @@ const ofRoot = {
   // Of the programs that the user gets, this one is not on every Debian.
   curl: '#!/bin/sh\n',
   faketime: '#!/bin/sh\nshift 3\nexec "$@"\n',
-  git: '#!/bin/sh\nfor last; do :; done\nif [ "$1" = clone ]; then mkdir -p "$last"; else printf "%s" "$CHANGED"; fi\n',
+  git: '#!/bin/sh\nfor last; do :; done\ncase $1 in clone) mkdir -p "$last" ;; log) echo "$COMMITTED" ;; *) printf "%s" "$CHANGED" ;; esac\n',
 }
 
 /** Runs a copy of it, where `npm test` and `npx tap` say this and end so. `maySkip` stands at the beginning of the list of tests that may skip. */
 function run(
   t: Test,
   said: string,
-  { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"', left = '', limit = '', changed = '' } = {},
+  { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"', left = '', limit = '', changed = '', committed = 6, trials = '' } = {},
 ) {
   const top = t.testdir({
     '.ci': {},
@@ -54,6 +54,8 @@ function run(
     CI_HOMES: `${top}/homes`,
     HOME: `${top}/homes`,
     CHANGED: changed,
+    COMMITTED: String(committed),
+    BENCHD_TRIALS: trials,
     ...(limit && { CI_STEP_LIMIT: limit }),
   }
   const { status: code, stdout } = spawnSync('bash', [`${top}/.ci/run`], { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -96,6 +98,21 @@ test('what goes on beside the others counts as they do', (t) => {
   t.end()
 })
 
+test('each commit runs its part of what takes longest, and names the rest', (t) => {
+  const parts = ['the package under systemd, in the guest', 'upgrades without power, in the guest', 'a real kernel, in the guest']
+  const of = (stdout: string, pattern: string) => parts.filter((part) => new RegExp(`^${pattern}`.replace('PART', part), 'm').test(stdout))
+  for (const [turn, part] of parts.entries()) {
+    const { stdout } = run(t, '# { total: 10, pass: 10 }\n', { committed: 1_700_000_001 + turn })
+    t.same(of(stdout, '== PART$'), [part])
+    t.same(
+      of(stdout, 'skipped: PART # SKIP another commit runs it$'),
+      parts.filter((other) => other !== part),
+    )
+  }
+  t.same(of(run(t, '# { total: 10, pass: 10 }\n', { trials: 'all' }).stdout, '== PART$'), parts)
+  t.end()
+})
+
 test('a chain of steps whose shell is killed fails with its name', (t) => {
   const killed = run(t, '# { total: 10, pass: 10 }\n', { service: 'echo "it begins"; kill -KILL $PPID' })
   const why =
@@ -126,7 +143,7 @@ test('the minutes of each step stand at the end, the longest of each chain first
   const { stdout } = run(t, '# { total: 10, pass: 10 }\n', { service: 'sleep 2; echo "1 passed, 0 failed"' })
   const [, table = ''] = /== minutes:seconds, and of the processor\n([\s\S]*)the whole +\d+:\d\d +\d+:\d\d\n/.exec(stdout) ?? []
   const rows = table.trim().split('\n')
-  const shape = /^(guest|pages|elsewhere|suite|tests) +(\d+):(\d\d) +\d+:\d\d {2}\S/
+  const shape = /^(guest|pages|elsewhere|tools|suite|tests) +(\d+):(\d\d) +\d+:\d\d {2}\S/
   t.same(
     rows.filter((row) => !shape.test(row)),
     [],
