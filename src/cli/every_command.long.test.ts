@@ -3,6 +3,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { benchd, fakeProgram, running, spawned, spawnedDemo } from '../testing/cli.ts'
 import { type Awaited, type Called, type Ongoing, type Scene, scenes } from '../testing/cli_scenes.ts'
@@ -121,6 +122,7 @@ async function awaited({ path, until }: Awaited, { bench, known }: Stage): Promi
   while (!found) {
     const shown = await fetch(bench.url + filled(path, known), { headers: { 'X-API-Key': bench.key } })
     found = until.exec(await shown.text())
+    if (!found) await sleep(20)
   }
   learn(found, known)
 }

@@ -1,5 +1,6 @@
 // A coordinator that ends, is away, or whose database or workflow engine lets a journey down: real processes.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { benchd, running } from '../testing/cli.ts'
 import { until } from '../testing/fleet.ts'
 import { stopOfAll, testLab } from '../testing/lab.ts'
@@ -24,6 +25,7 @@ withLab(
       while (heard.length === 0 || heard.includes(null)) {
         const { benches } = await lab.ask<{ benches: { heard_s: number | null }[] }>('GET', '/api/lab')
         heard = benches.map(({ heard_s }) => heard_s)
+        await sleep(50)
       }
       t.ok(
         heard.every((s) => s! >= 0 && s! < 35),
@@ -109,7 +111,7 @@ withLab(
       )
       await lab.read.kill()
       t.match(await run('decide', 'P-1', 'end'), { code: 0 })
-      while ((await lab.journey(journey_id)).outcome === null) await lab.tasks()
+      await lab.journeyUntil(journey_id, ({ outcome }) => outcome !== null)
       t.match(await lab.journey(journey_id), { outcome: 'ended', status: 'ended' })
       await lab.read.start()
       const open = async () => (await lab.read.ask<{ executions: object[] }>('GET', '/api/executions?status=IN_PROGRESS')).executions.length

@@ -65,7 +65,7 @@ withLab('a plate is sealed on one bench and spun on the other; one has it at eve
     await lab.coordinator.start()
     const id = await lab.begin('assay', 'P-2')
     await taskOf(lab, id, 'take')
-    while (!(await lab.journey(id)).needs_person) await lab.ask('GET', '/api/lab/tasks')
+    await lab.journeyUntil(id, ({ needs_person }) => needs_person)
     t.match(await lab.journey(id), { phase: 'take', waiting: /waits for longer than 0\.1 s/, decisions: ['lost', 'end'] })
     t.equal((await holders(lab, 'P-2')).at(-1), 'prep/pad_2')
     await taskOf(lab, id, 'bring')
@@ -76,7 +76,7 @@ withLab('a plate is sealed on one bench and spun on the other; one has it at eve
     t.match(await run('decide', id, 'retry'), { code: 5, stderr: /possible are: lost, end/ })
     await taskOf(lab, id, 'bring')
     t.match(await run('decide', id, 'lost'), { code: 0 })
-    while ((await lab.journey(id)).outcome !== 'lost') await lab.tasks()
+    await lab.journeyUntil(id, ({ outcome }) => outcome === 'lost')
     t.equal((await holders(lab, 'P-2')).at(-1), 'lost')
     const { executions } = await lab.read.ask<{ executions: { status: string }[] }>('GET', '/api/executions')
     t.notOk(

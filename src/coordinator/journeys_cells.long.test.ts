@@ -72,7 +72,7 @@ withLab('a device call whose outcome is unknown makes the journey wait for a per
   const id = await lab.begin('assay', 'P-1')
   const place = await until(lab, 'place')
   await lab.ask('POST', `/api/lab/tasks/${place.task_id}/confirm`, { barcode: 'P-1' })
-  while (!(await lab.journey(id)).needs_person) await lab.tasks()
+  await lab.journeyUntil(id, ({ needs_person }) => needs_person)
   t.match(await lab.journey(id), { phase: 'work', waiting: /an error holds it: .*decide about it there/ })
   const last = async () => (await lab.prep.ask<{ last_operation: { operation_id: string } }>('GET', '/api/devices/shaker-1')).last_operation
   const before = await last()
@@ -101,7 +101,7 @@ withLab('an order that comes to the bench after its journey has ended does not b
   const id = await lab.begin('assay', 'P-1')
   await lab.carryUntil(async () => held.length > 0)
   t.equal((await lab.ask('POST', `/api/lab/journeys/${id}/decide`, { decision: 'end' })).answered, 200)
-  while ((await lab.journey(id)).outcome === null) await lab.tasks()
+  await lab.journeyUntil(id, ({ outcome }) => outcome !== null)
   for (const send of held) t.match(await send(), /was withdrawn before it came/)
   t.same(await ordered(lab.read), {})
   await noClaims(t, lab)

@@ -109,7 +109,7 @@ withPython('files of an operation are kept with its plate; one that cannot be fe
     { name: 'measure.json', media_type: 'application/json', bytes: 588_891, ...whose, operation: 'measure', action_name: 'measure' },
   ])
   t.equal(files.length, 3)
-  t.same(JSON.parse((await ask('GET', `${of}/files/${files[2]!.sha256}`)).text), [...Array(100_000).keys()])
+  t.ok((await ask('GET', `${of}/files/${files[2]!.sha256}`)).text === JSON.stringify([...Array(100_000).keys()]))
   const { text } = await ask('GET', `${of}/files/${files[0]!.sha256}`)
   t.equal(createHash('sha256').update(text).digest('hex'), files[0]!.sha256)
   t.equal(text.length, 15_000_000)

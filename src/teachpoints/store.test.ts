@@ -201,7 +201,11 @@ test('the file is one that a person can read', async (t) => {
 async function begin(t: Test) {
   const folder = `${t.testdir({})}/state`
   const reports: string[] = []
-  const open = () => Teachpoints.open({ folder, report: ({ message }) => reports.push(message) })
+  const open = async () => {
+    const store = await Teachpoints.open({ folder, report: ({ message }) => reports.push(message) })
+    t.teardown(() => store.close())
+    return store
+  }
   return { folder, reports, open, store: await open() }
 }
 

@@ -1,5 +1,6 @@
 // A bench without a robot, with a run whose first task waits for a person.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { demoConfig, prepareDemo } from '../examples/demo.ts'
 import { silent } from '../kit/log.ts'
@@ -22,6 +23,6 @@ export async function handsAtWork(t: Test) {
   const { execution_id } = (await ask('POST', '/api/submissions', { workflow: 'shake-by-hand', run_mode: 'LIVE' })).body
   const run = `/api/executions/${execution_id}`
   const { threads } = (await ask('GET', run)).body as { threads: { thread_id: string }[] }
-  while (!(await ask('POST', `/api/threads/${threads[0]!.thread_id}/placed`)).ok) await new Promise(setImmediate)
+  while (!(await ask('POST', `/api/threads/${threads[0]!.thread_id}/placed`)).ok) await sleep(10)
   return { url, key, run, status: async () => (await ask('GET', run)).body['status'] }
 }

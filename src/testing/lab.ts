@@ -55,6 +55,8 @@ export type TestLab = {
   /** Begins a journey, and returns its id. Repeats the request if a bench or the database answers too late. Rejects if the coordinator refuses it. */
   begin(journey: string, labware: string): Promise<string>
   journey(id: string): Promise<ShownJourney>
+  /** Asks for the journey until it is as `isSo` says. */
+  journeyUntil(id: string, isSo: (shown: ShownJourney) => boolean): Promise<ShownJourney>
   tasks(): Promise<ShownTask[]>
   custody(labware: string): Promise<CustodyRow[]>
   /** The number of tasks that were confirmed by `carryUntil`. */
@@ -125,6 +127,11 @@ export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } =
       }
     },
     journey: (id) => ask('GET', `/api/lab/journeys/${id}`),
+    async journeyUntil(id, isSo) {
+      let shown = await lab.journey(id)
+      for (; !isSo(shown); shown = await lab.journey(id)) await pause(50)
+      return shown
+    },
     custody: async (labware) => (await ask<{ custody?: CustodyRow[] }>('GET', `/api/lab/custody/${labware}`)).custody ?? [],
     hands: 0,
     async carryUntil(isSo, refuse = () => false) {

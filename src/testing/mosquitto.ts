@@ -17,7 +17,8 @@ export type Heard = { topic: string; payload: string; isRetained: boolean }
 export type Mosquitto = {
   url: string
   port: number
-  start(): Promise<void>
+  /** Starts it. `kept`: the payloads that it has kept from before, by topic. */
+  start(kept?: Record<string, string>): Promise<void>
   /** Kills it; what it had kept is lost. */
   kill(): Promise<void>
   /** Publishes one message, as another client. */
@@ -32,7 +33,10 @@ export type Mosquitto = {
 export async function mosquitto(t: Pick<Test, 'teardown'>, config = 'allow_anonymous true', scheme = 'mqtt'): Promise<Mosquitto> {
   const folder = mkdtempSync(join(tmpdir(), 'mosquitto-'))
   const port = await freePort()
-  writeFileSync(`${folder}/mosquitto.conf`, `listener ${port} 127.0.0.1\n${config}\n`)
+  const configured = (on: number, more = '') => {
+    writeFileSync(`${folder}/mosquitto.conf`, `listener ${on} 127.0.0.1\n${config}\n${more}`)
+    return spawn('mosquitto', ['-c', `${folder}/mosquitto.conf`], { stdio: 'ignore', env })
+  }
   let child: ChildProcess | undefined
   const kill = async () => {
     if (!child) return
@@ -41,8 +45,11 @@ export async function mosquitto(t: Pick<Test, 'teardown'>, config = 'allow_anony
     child = undefined
     await ended
   }
-  const start = async () => {
-    child = spawn('mosquitto', ['-c', `${folder}/mosquitto.conf`], { stdio: 'ignore', env })
+  const start = async (kept: Record<string, string> = {}) => {
+    // Else it leaves its user for another, who may not write in the folder.
+    const keeping = `persistence true\npersistence_location ${folder}/\n${isRoot ? 'user root\n' : ''}`
+    if (Object.keys(kept).length > 0) await keep(kept, (on) => configured(on, keeping))
+    child = configured(port, Object.keys(kept).length > 0 ? keeping : '')
     await answering(port)
   }
   t.teardown(async () => {
@@ -86,7 +93,7 @@ export async function mosquitto(t: Pick<Test, 'teardown'>, config = 'allow_anony
   await start()
   return {
     ...{ url: `${scheme}://127.0.0.1:${port}`, port, start, kill, listen },
-    publish: (topic, payload, ...options) => void spawnSync('mosquitto_pub', [...place, ...options, '-t', topic, '-m', payload]),
+    publish: (topic, payload, ...options) => publish(port, topic, payload, ...options),
     async retained() {
       const { heard, close } = await listen()
       close()
@@ -94,3 +101,20 @@ export async function mosquitto(t: Pick<Test, 'teardown'>, config = 'allow_anony
     },
   }
 }
+
+/** Has a broker write to its file what clients published, where no other client of the test sees it. */
+async function keep(kept: Record<string, string>, begin: (port: number) => ChildProcess): Promise<void> {
+  const port = await freePort()
+  const broker = begin(port)
+  const ended = once(broker, 'exit')
+  await answering(port)
+  for (const [topic, payload] of Object.entries(kept)) publish(port, topic, payload, '-r', '-q', '1')
+  broker.kill()
+  await ended
+}
+
+function publish(port: number, topic: string, payload: string, ...options: string[]): void {
+  spawnSync('mosquitto_pub', ['-h', '127.0.0.1', '-p', String(port), ...options, '-t', topic, '-m', payload])
+}
+
+const isRoot = process.geteuid?.() === 0

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { driver } from '../../../drivers/bigbear/driver.ts'
 import { type Served, serveOnPty } from '../../../drivers/serve.ts'
@@ -37,7 +38,7 @@ async function trial(t: Test, answer: (question: string, hands: Hands) => string
       const { when, typed } = meanwhile
       // They are pressed once, whatever is said afterwards.
       meanwhile = undefined
-      while (!when(sim) && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
+      while (!when(sim) && child.exitCode === null) await sleep(10)
       child.stdin.write(typed)
       return
     }
@@ -122,7 +123,7 @@ test('Ctrl-C while it moves halts it at once, and the file says where', async (t
   })
   t.equal(code, 130)
   t.match(read().trial, { ended_at: 'shake' })
-  while (sim.simulator.world.moving) await new Promise((resolve) => setImmediate(resolve))
+  while (sim.simulator.world.moving) await sleep(10)
 })
 
 test('a person who is not ready moves nothing', async (t) => {

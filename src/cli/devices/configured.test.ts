@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { driver } from '../../../drivers/bioshake/driver.ts'
 import { serveOnPty } from '../../../drivers/serve.ts'
@@ -181,7 +181,7 @@ test('beside a service a change is in force at once, unless the device is in use
   const { devices, shaker, text, home } = await bench(t)
   t.equal((await devices('add', 'shaker-1', '--driver', 'bioshake', '--port', shaker.path, '--no-ask')).code, 0)
   const service = await served(t, home)
-  while (!service.words.some((word) => word.includes('shaker-1: connected'))) await setImmediate()
+  while (!service.words.some((word) => word.includes('shaker-1: connected'))) await sleep(20)
   const added = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated')
   t.match(added, {
     code: 0,

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { withOperations } from '../../../scripts/clients/python.ts'
@@ -301,7 +302,7 @@ for event in bench.events(since="last", file="${data_dir}/cursor.json"):
   const emit = (n: number) => service.bench.hub.emit(`CUSTOM.n${n}.EMITTED`, { n })
   const first = python(t, { url, key }, program)
   // The first connection breaks off before its first event.
-  while (!existsSync(`${data_dir}/cursor.json`)) await new Promise(setImmediate)
+  while (!existsSync(`${data_dir}/cursor.json`)) await sleep(10)
   await service.close()
   service = await start(Number(new URL(url).port))
   for (const n of [1, 2]) emit(n)
@@ -312,7 +313,7 @@ for event in bench.events(since="last", file="${data_dir}/cursor.json"):
   t.same([await first.line(), await first.line()], ['n3', 'n4'])
   emit(5)
   t.equal(await first.line(), 'n5')
-  while (!readFileSync(`${data_dir}/cursor.json`, 'utf8').includes('"')) await new Promise(setImmediate)
+  while (!readFileSync(`${data_dir}/cursor.json`, 'utf8').includes('"')) await sleep(10)
   first.child.kill('SIGKILL')
   await first.ended
   for (const n of [6, 7]) emit(n)
@@ -369,7 +370,7 @@ for event in bench.events():
 print(seen == list(range(last + 1)))
 `,
   )
-  while (bench.hub.streams.subscribers === 0) await new Promise(setImmediate)
+  while (bench.hub.streams.subscribers === 0) await sleep(10)
   const text = 'x'.repeat(4000)
   let n = 0
   const emit = () => bench.hub.emit('CUSTOM.n.EMITTED', { n: n++, text })
@@ -415,7 +416,7 @@ withPython('a key that ends meanwhile is told, and the events end with it', asyn
     { url, key },
     'try:\n    for event in bench.events(): pass\nexcept Refused as error: print(error.status, flush=True)',
   )
-  while (bench.hub.streams.subscribers === 0) await new Promise(setImmediate)
+  while (bench.hub.streams.subscribers === 0) await sleep(10)
   await bench.keys.revoke(key_id)
   t.equal(await follower.line(), '401')
   t.equal((await follower.ended).code, 0)
@@ -517,7 +518,7 @@ with bench.held("arm-1", "jog", {"axis": "yaw", "direction": "+", "speed": 1}):
 `
   const { child, line } = python(t, { url, key: secrets.operate }, program)
   t.equal(await line(), 'free_drive')
-  while (renewals < 5) await new Promise(setImmediate)
+  while (renewals < 5) await sleep(10)
   t.equal(arm.state, 'busy')
   child.stdin.write('\n')
   t.match(await line(), /^arm-1: led by hand.*; its caller ended it$/)

@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { type Document, typescriptClient } from '../../../scripts/clients/typescript.ts'
 import { openapi } from '../../http/openapi.ts'
@@ -253,18 +254,19 @@ test('a held operation is renewed until it is let go, and no more once it has en
   const client = new Bench({ url, key: secrets.operate })
   const path = { device_id: 'arm-1' }
   const begin = () => client.hold('freeDrive', { path, body: {} }, { every_ms: 10 })
-  let hold = await begin()
-  // On a computer that had no time for three seconds it has ended, and is begun anew.
-  while (renewals < 5) {
-    if (hold.isOver) hold = await begin()
-    await new Promise(setImmediate)
-  }
-  t.match([arm.state, hold.isOver, hold.record.status], ['busy', false, 'running'])
-  t.match(await hold.end(), { status: 'ended', ended_early: true, result: { success: true, message: /; its caller ended it$/ } })
-  t.equal(hold.isOver, true)
+  let ended: Awaited<ReturnType<Awaited<ReturnType<typeof begin>>['end']>>
+  // On a computer that had no time for three seconds it has ended by itself, and is begun anew.
+  do {
+    const [hold, before] = [await begin(), renewals]
+    while (renewals < before + 5 && !hold.isOver) await sleep(5)
+    if (!hold.isOver) t.match([arm.state, hold.record.status], ['busy', 'running'])
+    ended = await hold.end()
+    t.equal(hold.isOver, true)
+  } while (!ended.ended_early)
+  t.match(ended, { status: 'ended', result: { success: true, message: /; its caller ended it$/ } })
   const other = await begin()
   await client.stop('arm-1')
-  while (!other.isOver) await new Promise(setImmediate)
+  while (!other.isOver) await sleep(5)
   t.match(await other.end(), { status: 'ended', result: { success: false, message: 'stopped' } })
   await t.rejects(client.hold('jogDevice', { path, body: { axis: 'x', direction: '+' } }), { message: /was stopped/ })
 })
