@@ -143,7 +143,7 @@ test('the minutes of each step stand at the end, the longest of each chain first
   const { stdout } = run(t, '# { total: 10, pass: 10 }\n', { service: 'sleep 2; echo "1 passed, 0 failed"' })
   const [, table = ''] = /== minutes:seconds, and of the processor\n([\s\S]*)the whole +\d+:\d\d +\d+:\d\d\n/.exec(stdout) ?? []
   const rows = table.trim().split('\n')
-  const shape = /^(guest|pages|elsewhere|tools|suite|tests) +(\d+):(\d\d) +\d+:\d\d {2}\S/
+  const shape = /^(guest|pages|elsewhere|suite|tests) +(\d+):(\d\d) +\d+:\d\d {2}\S/
   t.same(
     rows.filter((row) => !shape.test(row)),
     [],

@@ -145,8 +145,13 @@ async function fails(): Promise<void> {
   await told('operation failed', 'shaker-1: no reply within')
   await service!.close()
   service = undefined
+  const asked = proxy.seen.length
+  await inject('Initialize shaker-1')
   await inject('Stop every device')
   await told('stop failed', 'The stop failed (')
+  const tried = proxy.seen.slice(asked).filter((what) => what === '/api/stop').length
+  check('the stop was tried three times', tried === 3, `${tried} times`)
+  await told('operation failed', 'initialize of shaker-1 is not asked for again')
 }
 
 async function opened(): Promise<Service> {

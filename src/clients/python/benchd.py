@@ -1138,9 +1138,10 @@ class Bench:
     def __getitem__(self, device_id: str) -> Device:
         return Device(self, device_id)
 
-    def request(self, method: str, path: str, body: Any = None, *, respond_async: bool = False) -> Any:
-        """Any request of the API; `/docs` lists them. It is done once, however often its connection breaks."""
-        return self._service.ask(method, path, body, {"Prefer": "respond-async"} if respond_async else {})
+    def request(self, method: str, path: str, body: Any = None, *, respond_async: bool = False, if_state: Optional[str] = None) -> Any:
+        """Any request of the API; `/docs` lists them. It is done once, however often its connection breaks. `if_state`: refused in another state."""
+        prefer = {"Prefer": "respond-async"} if respond_async else {}
+        return self._service.ask(method, path, body, prefer if if_state is None else {**prefer, "If-State": if_state})
 
     def devices(self) -> List[Dict[str, Any]]:
         """The devices, in the order of the configuration."""

@@ -15,10 +15,11 @@ The node follows the interface of MADSci 0.7.1 (commit 6826aeb of 2026-04-09). M
 
 import inspect
 import re
+import time
 from typing import Annotated, Any, Callable, Dict, List, Optional, Union
 from urllib.parse import quote
 
-from benchd import OPERATIONS, Bench, BenchError, Operation, Run
+from benchd import OPERATIONS, Bench, BenchError, Operation, Run, Unreachable
 from madsci.common.types.action_types import ActionCancelled, ActionFailed
 from madsci.common.types.admin_command_types import AdminCommandResponse
 from madsci.common.types.base_types import Error
@@ -27,16 +28,33 @@ from madsci.node_module import RestNode, action
 _TYPES = {"integer": int, "number": float, "string": str, "boolean": bool, "array": List[Any], "object": Dict[str, Any]}
 
 
+class _Wait:
+    """What an action waits for; `begun` is None until the bench has answered."""
+
+    def __init__(self) -> None:
+        self.begun: Union[None, Operation, Run] = None
+        self.is_cancelled = False
+
+    def end(self) -> None:
+        """Ends an operation in an orderly way, and a run by an abort."""
+        if isinstance(self.begun, Run):
+            self.begun.stop()
+        elif self.begun is not None:
+            self.begun.end()
+
+
 class BenchNode(RestNode):
     """The node. MADSci finds the actions in the class, so a process has one bench."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        #: The operations and runs that actions wait for. `cancel` ends them.
-        self._begun: List[Union[Operation, Run]] = []
-        #: The runs that `pause` paused, and whether it paused the queue: `resume` lets the same go on, and nothing that a person paused.
+        #: The waits of the actions that run. `cancel` ends them.
+        self._waits: List[_Wait] = []
+        #: Set by `safety_stop`. No action runs until `reset`, also if a person initializes a device by hand.
+        self._is_stopped = False
+        #: The runs that `pause` paused, and the time of its pause of the queue: `resume` lets the same go on, and nothing that a person or a stop paused.
         self._paused: List[Run] = []
-        self._paused_queue = False
+        self._queue_paused_at: Optional[float] = None
         for device in bench.devices():
             for operation in bench[device["device_id"]].capabilities()["operations"]:
                 # `stop` is an admin command, and an operation that has to be renewed lasts only while a person holds a button.
@@ -63,17 +81,18 @@ class BenchNode(RestNode):
 
     def follow(self, begin: Callable[[], Union[Operation, Run]]) -> Any:
         """Begins an operation or a run, and returns the result of the action. An exception would make MADSci refuse all further actions until `reset`."""
+        wait = _Wait()
+        self._waits.append(wait)
         try:
-            begun = begin()
-            self._begun.append(begun)
-            try:
-                if isinstance(begun, Run):
-                    return _result_of_run(begun, begun.wait(until_held=True))
-                return _result_of_operation(begun.wait())
-            finally:
-                self._begun.remove(begun)
+            wait.begun = begin()
+            # `cancel` came while the request was under way.
+            if wait.is_cancelled:
+                wait.end()
+            return _waited(wait.begun)
         except (BenchError, ValueError) as error:
             return ActionFailed(errors=[_error_of(error)])
+        finally:
+            self._waits.remove(wait)
 
     def status_handler(self) -> None:
         """Reads the devices and the runs. MADSci calls this method every two seconds."""
@@ -86,25 +105,32 @@ class BenchNode(RestNode):
             return
         states = {info["state"] for info in devices.values()}
         self.node_status.disconnected = False
-        self.node_status.stopped = "stopped" in states and not states & {"ready", "busy"}
+        self.node_status.stopped = self._is_stopped or ("stopped" in states and not states & {"ready", "busy"})
         self.node_state = {"devices": devices, "runs": runs}
 
     def safety_stop(self) -> AdminCommandResponse:
         """Stops every device at once. Each device stays stopped until it is initialized."""
+        self._is_stopped = self.node_status.stopped = True
         answer = self.bench.stop()
-        self.node_status.stopped = True
         unconfirmed = [one for one in answer["devices"] if not one["success"]]
         return _response([Error(message=f"{one['device_id']} did not confirm the stop: {one['message']}", error_type="DeviceFailed") for one in unconfirmed])
 
     def reset(self) -> AdminCommandResponse:
-        """Initializes each device that is not ready, one after another. The devices may move."""
+        """Initializes each device that is not ready, one after another, until somebody stops the bench. The devices may move."""
         errors = []
-        for device in self.bench.devices():
-            if self.bench[device["device_id"]].info()["state"] not in ("ready", "busy", "external"):
-                try:
-                    self.bench[device["device_id"]].initialize()
-                except BenchError as error:
-                    errors.append(_error_of(error))
+        self._is_stopped = False
+        shown = {each["device_id"]: self.bench[each["device_id"]].info() for each in self.bench.devices()}
+        for device_id, info in shown.items():
+            if info["state"] in ("ready", "busy", "external"):
+                continue
+            try:
+                path = f"/api/devices/{quote(device_id, safe='')}/initialize"
+                Operation(self.bench, self.bench.request("POST", path, {}, respond_async=True, if_state=_state_in(info))).wait()
+            except BenchError as error:
+                errors.append(_error_of(error))
+                # A stop came after `reset` began. The next device would move in spite of it.
+                if error.reason in ("stopped", "conflict"):
+                    break
         self.node_status.errored = False
         self.status_handler()
         return _response(errors)
@@ -118,7 +144,9 @@ class BenchNode(RestNode):
                 self._paused.append(paused)
         if not self.bench.queue()["paused"]:
             self.bench.pause_queue()
-            self._paused_queue = True
+            pause = self.bench.queue()["paused"]
+            if pause and pause["reason"] == "person":
+                self._queue_paused_at = pause["since"]
         self.node_status.paused = True
         return _response([])
 
@@ -130,18 +158,22 @@ class BenchNode(RestNode):
                 self._paused.pop().resume()
             except BenchError as error:
                 errors.append(_error_of(error))
-        if self._paused_queue:
-            self.bench.resume_queue()
-            self._paused_queue = False
+        since, self._queue_paused_at = self._queue_paused_at, None
+        if since is not None:
+            try:
+                self.bench.resume_queue(since=since)
+            except BenchError as error:
+                errors.append(_error_of(error))
         self.node_status.paused = False
         return _response(errors)
 
     def cancel(self) -> AdminCommandResponse:
-        """Ends what actions of this node wait for: operations in an orderly way, and runs by an abort. The actions end as cancelled."""
+        """Ends what all actions of this node wait for: operations in an orderly way, and runs by an abort. The actions end as cancelled."""
         errors = []
-        for begun in list(self._begun):
+        for wait in list(self._waits):
+            wait.is_cancelled = True
             try:
-                begun.stop() if isinstance(begun, Run) else begun.end()
+                wait.end()
             except BenchError as error:
                 errors.append(_error_of(error))
         return _response(errors)
@@ -179,6 +211,21 @@ def _words(about: Dict[str, Any]) -> str:
     """Describes a parameter: its meaning, its limits and its unit."""
     limits = f"{about['minimum']:g} to {about['maximum']:g}" if "minimum" in about and "maximum" in about else ""
     return ", ".join(each for each in (about.get("description", ""), f"{limits} {about.get('unit', '')}".strip()) if each)
+
+
+def _waited(begun: Union[Operation, Run]) -> Any:
+    """Waits for the end, also while the bench does not answer: the operation or the run goes on then. The node is disconnected meanwhile."""
+    while True:
+        try:
+            return _result_of_run(begun, begun.wait(until_held=True)) if isinstance(begun, Run) else _result_of_operation(begun.wait())
+        except Unreachable:
+            time.sleep(1)
+
+
+def _state_in(info: Dict[str, Any]) -> str:
+    """Returns the state of a device for `if_state`: with the time of its last stop, so that another stop is noticed."""
+    stopped = info["stopped"]
+    return info["state"] if stopped is None else f"{info['state']} {(stopped['again'] or stopped)['at']}"
 
 
 def _result_of_operation(record: Dict[str, Any]) -> Any:

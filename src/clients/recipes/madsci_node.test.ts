@@ -134,6 +134,62 @@ say(command("cancel"))
   },
 )
 
+withPython('a stop during a reset ends it, and no device that somebody initializes makes a stopped node ready', async (t) => {
+  const { url, secrets } = await openService(t, { time_scale: 20 })
+  const program = `
+said = []
+resetting = threading.Thread(target=lambda: said.append(command("reset")))
+resetting.start()
+state("busy")
+command("safety_stop")
+resetting.join()
+say(said[0][0], sorted({bench[each["device_id"]].info()["state"] for each in bench.devices() if each["type"] != "transporter"}))
+bench["shaker-1"].initialize()
+node.status_handler()
+say(node.node_status.ready, run("shaker_1_lock_plate")[0])
+say(command("reset"), node.node_status.ready)
+`
+  t.match(await ranRecipe(t, { url, key: secrets.operate }, `${begun}${program}`), [
+    ...[false, ['stopped']],
+    ...[false, 'not_ready'],
+    ...[[true], true],
+  ])
+})
+
+withPython('an action waits through a loss of the network, and is cancelled before the bench has answered', async (t) => {
+  const { url, secrets } = await openService(t, { time_scale: 100 })
+  const program = `
+from benchd import Operation, Unreachable
+command("reset")
+run("shaker_1_lock_plate")
+waited = Operation.wait
+def lost(operation):
+    Operation.wait = waited
+    raise Unreachable("the network is gone", reason="unreachable")
+Operation.wait = lost
+say(run("shaker_1_shake", speed=500, duration=10)[0])
+asked = node.bench.request
+def late(method, path, *more, **how):
+    if path.endswith("/shake"): command("cancel")
+    return asked(method, path, *more, **how)
+node.bench.request = late
+say(run("shaker_1_shake", speed=500, duration=90000)[0], bench["shaker-1"].info()["state"])
+`
+  t.same(await ranRecipe(t, { url, key: secrets.operate }, `${begun}${program}`), ['succeeded', ...['cancelled', 'ready']])
+})
+
+withPython('a queue that was paused again since the pause of the node stays paused', async (t) => {
+  const { url, key } = await demo(t, { scale: 20 })
+  const program = `
+say(command("pause"))
+bench.resume_queue()
+bench.pause_queue()
+say(command("resume"), bench.queue()["paused"] is not None)
+say(command("resume"))
+`
+  t.match(await ranRecipe(t, { url, key }, `${begun}${program}`), [[true], ...[[false, /paused again/], true], [true]])
+})
+
 withPython('a workflow is an action: it is paused, goes on, is held by an error, waited for again, and aborted', async (t) => {
   const { url, key } = await demo(t, { scale: 20 })
   const program = `

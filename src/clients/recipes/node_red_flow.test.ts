@@ -93,7 +93,7 @@ test('nothing stands before the request of a stop', (t) => {
   t.equal(prepare?.type, 'function')
   t.equal(request?.type, 'http request')
   const before = (node: Node) => nodes.filter((other) => after(other).includes(node)).map(({ name }) => name)
-  t.same(before(prepare!), ['Stop every device'])
+  t.same(before(prepare!), ['Stop every device', 'try again or tell it'])
   t.same(before(request!), [prepare?.name])
   t.end()
 })

@@ -7,6 +7,7 @@ The key needs the scope operate. BENCHD_URL and BENCHD_API_KEY come first, where
 import http.client
 import json
 import os
+import time
 import urllib.error
 import urllib.request
 import uuid
@@ -17,13 +18,15 @@ requirements = {"robotType": "Flex", "apiLevel": "2.18"}
 SETTINGS = "/data/benchd.json"
 #: Seconds after which an answer counts as lost. The bench answers at once.
 TIMEOUT_S = 10
-#: A request without an answer is repeated every second, and a stop at once.
-ATTEMPTS = 30
+#: A request without an answer is repeated every second for so many seconds, and a stop at once.
+REPEAT_S = 30
 STOP_ATTEMPTS = 3
 #: Seconds between two looks at a long operation. Each pause is a line in the run log.
 LONGEST_PAUSE_S = 10
 #: The bench did nothing, and a moment later it may accept the same request.
 PASSING = ("starting", "stopping", "overloaded", "in_progress")
+#: After a lost answer such a refusal of the repeated request does not tell whether the bench carried out the first one.
+TELLS_NOTHING = (401, 403, 429)
 
 
 def add_parameters(parameters):
@@ -63,9 +66,17 @@ class BenchError(Exception):
 class Refused(BenchError):
     """The bench answered a request with an error."""
 
+    def __init__(self, sentence, tells_nothing):
+        super().__init__(sentence)
+        self.tells_nothing = tells_nothing
+
 
 class Unanswered(BenchError):
     """The bench may have carried out the request or not."""
+
+
+class Passing(BenchError):
+    """The bench did not carry out the request, and may do so a moment later."""
 
 
 class Bench:
@@ -103,13 +114,15 @@ class Bench:
                 record = self.ask("GET", "/api/operations/%s" % record["operation_id"])
         except BaseException as error:
             # A refused operation has not begun, and somebody else may be using the device.
-            if has_begun or not isinstance(error, Refused):
+            if has_begun or not isinstance(error, (Refused, Passing)):
                 self.stop(device_id)
             raise
         if record["detail"]:
             raise BenchError(record["detail"])
         if not record["result"]["success"]:
             raise BenchError("%s of %s: %s. Look at the device." % (operation, device_id, record["result"]["message"]))
+        if record["ended_early"]:
+            raise BenchError("Somebody ended %s of %s early. Look at the plate before you go on." % (operation, device_id))
 
     def stop(self, device_id):
         """Stops a device at once. Raises BenchError if the device may still be on."""
@@ -117,7 +130,7 @@ class Bench:
             try:
                 answer = self.send("POST", "/api/devices/%s/stop" % device_id)
                 break
-            except Unanswered as error:
+            except (Unanswered, Passing) as error:
                 if attempt == STOP_ATTEMPTS - 1:
                     raise BenchError("The stop did not reach %s. Stop the device at the bench. %s" % (device_id, error)) from error
         if not answer["success"]:
@@ -125,12 +138,20 @@ class Bench:
 
     def ask(self, method, path, body=None, headers=None):
         """Repeats a request until it is answered. A repeated POST has the same Idempotency-Key, so the bench carries it out once."""
-        for _ in range(ATTEMPTS - 1):
+        give_up = time.monotonic() + REPEAT_S
+        is_doubtful = False
+        while True:
             try:
                 return self.send(method, path, body, headers)
-            except Unanswered:
-                self.protocol.delay(seconds=1)
-        return self.send(method, path, body, headers)
+            except Refused as error:
+                if is_doubtful and error.tells_nothing:
+                    raise Unanswered("Nobody knows whether the bench carried out the request: %s" % error) from error
+                raise
+            except (Unanswered, Passing) as error:
+                is_doubtful = is_doubtful or isinstance(error, Unanswered)
+                if time.monotonic() >= give_up:
+                    raise Unanswered(str(error)) if is_doubtful else error
+            self.protocol.delay(seconds=1)
 
     def send(self, method, path, body=None, headers=None):
         """Sends a request once and returns the JSON of its answer."""
@@ -141,8 +162,12 @@ class Bench:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            is_passing = error.headers.get("X-Reason") in PASSING or error.code in (502, 503, 504)
-            raise (Unanswered if is_passing else Refused)(sentence_of(error)) from error
+            reason, sentence = error.headers.get("X-Reason"), sentence_of(error)
+            if reason in PASSING:
+                raise Passing(sentence) from error
+            if error.code in (502, 503, 504):
+                raise Unanswered(sentence) from error
+            raise Refused(sentence, reason == "conflict" or error.code in TELLS_NOTHING) from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             sentence = "The bench at %s does not answer (%s). See that it runs and that the robot reaches it, and look at the device."
             raise Unanswered(sentence % (self.url, error)) from error

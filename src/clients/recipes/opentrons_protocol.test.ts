@@ -99,6 +99,20 @@ withPython('a refused operation ends the run with the sentence, and stops no dev
   t.equal(bench.registry.find('shaker-1').state, 'busy')
 })
 
+withPython('an operation that somebody ends early ends the run', async (t) => {
+  const { port, secrets, ask } = await openService(t, { time_scale: 20 })
+  const { seen, url } = await lossyProxy(t, port)
+  const lines = await ran(t, {
+    ...{ url, key: secrets.operate, params: { duration: 3600 } },
+    onDelay: async () => {
+      const { operation } = (await ask('GET', '/api/devices/shaker-1')).body as { operation: { operation_id: string } | null }
+      if (operation && seen.at(-1) === `${operate} shake`) await ask('DELETE', `/api/operations/${operation.operation_id}`)
+      return 'on'
+    },
+  })
+  t.same(lines.at(-1), ['failed', 'BenchError', 'Somebody ended shake of shaker-1 early. Look at the plate before you go on.'])
+})
+
 withPython('a cancelled run stops the device that it started', async (t) => {
   const { port, secrets, ask, bench } = await openService(t, { time_scale: 20 })
   const { seen, url } = await lossyProxy(t, port)

@@ -16,11 +16,10 @@ a later one (commit 516f1ff of 2026), whose methods take one request object, suc
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from importlib import import_module
 from typing import Any, Dict, List, Optional
 
-from benchd import AsyncBench, BenchError, Busy, Locked, OutcomeUnknown, Refused
+from benchd import AsyncBench, BenchError, Busy, Locked, OutcomeUnknown, Refused, Unreachable
 from cheshire_drivers.interfaces import ICentrifugeDriver, IProtocolRunnerDriver, ISealerDriver, IShakerDriver, ITempGettableDriver, ITempSettableDriver
 
 #: The later interface has classes of errors, by which Orca decides whether it asks again. Any other error means that somebody has to look.
@@ -37,6 +36,19 @@ def _driver_error(error: BenchError) -> Exception:
     return found
 
 
+#: Seconds within which an operation that was ended in an orderly way must have ended. Else the device is stopped.
+END_WITHIN_S = 300
+
+
+async def _waited(begun: Any, **how: Any) -> Any:
+    """Waits for the end of an operation or a run, also while the bench does not answer: it goes on then."""
+    while True:
+        try:
+            return await begun.wait(**how)
+        except Unreachable:
+            await asyncio.sleep(1)
+
+
 def _values(names: List[str], given: tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Any]:
     """Returns the values of a call by their names: those of one request object, or those that the call gives."""
     if len(given) == 1 and hasattr(given[0], names[0]):
@@ -49,9 +61,9 @@ class _BenchDriver:
 
     def __init__(self, device_id: str, bench: Optional[AsyncBench] = None) -> None:
         self.device_id = device_id
-        self._device = (bench or AsyncBench.from_env())[device_id]
+        self._bench = bench or AsyncBench.from_env()
+        self._device = self._bench[device_id]
         self._is_initialized = False
-        self._running: Any = None
 
     @property
     def name(self) -> str:
@@ -99,28 +111,36 @@ class _BenchDriver:
     async def _perform(self, operation: str, **params: Any) -> None:
         """Performs an operation and waits for its end. The request is finished before a cancellation, so that no operation begins unseen."""
         starting = asyncio.ensure_future(getattr(self._device, operation).start(**params))
-        running = None
         try:
-            running = self._running = await asyncio.shield(starting)
-            await running.wait()
+            await _waited(await asyncio.shield(starting))
         except asyncio.CancelledError:
             await asyncio.shield(self._end(starting))
             raise
         except BenchError as error:
             self._is_initialized = self._is_initialized and isinstance(error, (Busy, Locked, Refused)) and error.reason != "not_initialized"
             raise _driver_error(error) from error
-        finally:
-            if self._running is running:
-                self._running = None
 
     async def _end(self, starting: "asyncio.Future[Any]") -> None:
-        with suppress(BenchError):
+        """Ends the operation of a cancelled call. Stops the device where that fails. Raises where the stop fails too: the device may go on."""
+        try:
             running = await starting
-            try:
-                await running.end()
-                await running.wait()
-            except Refused:
-                await self.stop()
+        except (Busy, Locked, Refused, Unreachable):
+            # Nothing has begun.
+            return
+        except BenchError:
+            await self._stopped()
+            return
+        try:
+            await running.end()
+            await running.wait(END_WITHIN_S)
+        except (BenchError, TimeoutError):
+            await self._stopped()
+
+    async def _stopped(self) -> None:
+        try:
+            await self.stop()
+        except BenchError as error:
+            raise _driver_error(error) from error
 
 
 class BenchShaker(_BenchDriver, IShakerDriver, ITempSettableDriver, ITempGettableDriver):
@@ -147,9 +167,13 @@ class BenchShaker(_BenchDriver, IShakerDriver, ITempSettableDriver, ITempGettabl
         await self._perform("shake", **_values(["speed", "duration"], values, named))
 
     async def stop_shaking(self, *_: Any) -> None:
-        """Ends the shaking of this driver in an orderly way. The call of `shake` returns then."""
-        if self._running is not None:
-            await self._running.end()
+        """Ends the shaking in an orderly way. The call of `shake` returns then."""
+        try:
+            operation = (await self._device.info())["operation"]
+            if operation is not None and operation["name"] == "shake":
+                await self._bench.request("DELETE", f"/api/operations/{operation['operation_id']}")
+        except BenchError as error:
+            raise _driver_error(error) from error
 
 
 class BenchSealer(_BenchDriver, ISealerDriver, ITempSettableDriver, ITempGettableDriver):
@@ -193,16 +217,22 @@ class BenchWorkflows(IProtocolRunnerDriver):
 
     async def notify_picked(self, *_: Any) -> None: ...
 
+    async def _aborted(self, starting: "asyncio.Future[Any]") -> None:
+        await (await starting).stop()
+
     async def run_protocol(self, *values: Any, **named: Any) -> None:
         """Starts the workflow with the name `protocol_filepath` and the variables `params`, and waits until it has ended. Raises as soon as an error holds it."""
         asked = _values(["protocol_filepath", "params"], values, named)
         starting = asyncio.ensure_future(self._bench.submit(asked["protocol_filepath"], variables=asked.get("params") or {}))
         try:
             run = await asyncio.shield(starting)
-            info = await run.wait(until_held=True)
+            info = await _waited(run, until_held=True)
         except asyncio.CancelledError:
-            with suppress(BenchError):
-                await asyncio.shield((await starting).stop())
+            try:
+                await asyncio.shield(self._aborted(starting))
+            except BenchError as error:
+                # Orca must not take the run for aborted.
+                raise _driver_error(error) from error
             raise
         except BenchError as error:
             raise _driver_error(error) from error

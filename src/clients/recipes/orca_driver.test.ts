@@ -16,6 +16,9 @@ from orca_driver import BenchCentrifuge, BenchSealer, BenchShaker, BenchWorkflow
 async def failed(call):
     try: await call
     except Exception as error: return [type(error).__name__, str(error)]
+async def busy():
+    async for kind, id, value in AsyncBench.from_env().live():
+        if (kind, id) == ("device", "shaker-1") and value["state"] == "busy": return
 def last(id):
     done = bench[id].info()["last_operation"]
     return [done["operation"], done["params"]]
@@ -97,9 +100,6 @@ withPython('a stop ends the call as failed, stop_shaking lets it return, and a c
   const { url, secrets, bench } = await openService(t, { time_scale: 100 })
   const shaker = bench.registry.find('shaker-1')
   const program = `
-async def busy():
-    async for kind, id, value in AsyncBench.from_env().live():
-        if (kind, id) == ("device", "shaker-1") and value["state"] == "busy": return
 async def main():
     shaker = BenchShaker("shaker-1")
     await shaker.initialize()
@@ -132,6 +132,31 @@ asyncio.run(main())
     ['RuntimeError', 'shaker-1 did not confirm the stop: no answer yet. Look at the device.'],
   ])
   t.equal(shaker.info().state, 'stopped')
+})
+
+withPython('a cancelled call raises where neither its end nor a stop arrives, and another program ends the shaking', async (t) => {
+  const { url, secrets } = await openService(t, { time_scale: 100 })
+  const program = `
+import benchd
+def lost(*_): raise benchd.Unreachable("the network is gone", reason="unreachable")
+async def main():
+    shaker = BenchShaker("shaker-1")
+    await shaker.initialize()
+    await shaker.lock_plate()
+    shaking = asyncio.ensure_future(shaker.shake(500, 90000))
+    await busy()
+    there = benchd.Operation.end, benchd.Device.stop
+    benchd.Operation.end, benchd.Device.stop = lost, lost
+    shaking.cancel()
+    say(await failed(shaking), shaker.is_initialized, bench["shaker-1"].info()["state"])
+    benchd.Operation.end, benchd.Device.stop = there
+    await BenchShaker("shaker-1").stop_shaking()
+    while bench["shaker-1"].info()["operation"]: await asyncio.sleep(0.02)
+    say(bench["shaker-1"].info()["last_operation"]["ended_early"])
+asyncio.run(main())
+`
+  const said = await ranRecipe(t, { url, key: secrets.operate }, begun + program)
+  t.same(said, [['DriverError', 'the network is gone'], false, 'busy', true])
 })
 
 /** Initializes the devices of the demo. */
