@@ -75,7 +75,7 @@ async function withQueue<Result>(use: (queue: Queue, runtime: Runtime, folder: s
     devices: { mustBeKnown: () => {}, trouble: () => undefined, notReady: () => undefined },
     limits: () => ({ open_simulations: 100, open_runs: 100, open_threads: 1000 }),
     settings: () => ({ open_runs: 1, resume_after_restart: false }),
-    ...{ areRecordsWhole: () => true, isStopped: () => false, isUnsafe: () => undefined, isBehindLog: () => false },
+    ...{ areRecordsWhole: () => true, stopped: () => [], isUnsafe: () => undefined, isBehindLog: () => false },
     ...{ wall: () => Date.now() / 1000, isSynced: () => true, paused: () => {}, began: () => {} },
   })
   try {

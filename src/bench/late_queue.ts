@@ -99,7 +99,7 @@ export class LateQueue {
       isSynced: () => queueing?.isSynced() ?? null,
       isBehindLog: () => isBehind(systemWall, hub.log.newest_us),
       isUnsafe: () => (queueing?.isSafeMode() ? 'the service is in safe mode; acknowledge its incident when the bench is well' : undefined),
-      isStopped: () => registry.all().some(({ condition }) => condition.latch.stopped),
+      stopped: () => registry.all().flatMap(({ device_id, condition }) => (condition.latch.stopped ? device_id : [])),
       paused(message) {
         log.warn(message)
         hub.incident('OTHER', message, { severity: 'WARNING', detail: { queue_paused: true } })

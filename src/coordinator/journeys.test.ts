@@ -91,7 +91,10 @@ withLab('a plate is sealed on one bench and spun on the other; one has it at eve
     const stopped = await run('stop')
     t.match(stopped.stdout + stopped.stderr, stopOfAll)
     await lab.read.kill()
-    t.match(await run('stop'), { code: 1, stderr: /not stopped, or not known to be: (prep \(.*not confirmed.*\); )?read \(.*use its red button/ })
+    t.match(await run('stop'), {
+      code: 1,
+      stderr: /not stopped, or not known to be: (prep \(.*not confirmed.*\); )?read \(.*use its red button/,
+    })
     const { incidents } = await lab.prep.ask<{ incidents: object[] }>('GET', '/api/incidents')
     t.ok(incidents.length >= 0)
   })

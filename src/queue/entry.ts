@@ -79,7 +79,7 @@ export type MoveRequest = v.InferOutput<typeof MoveRequest>
 const Person = v.object({ by: v.nullable(v.string()), operator: v.optional(v.string()) })
 export type Person = v.InferOutput<typeof Person>
 
-const holdReasons = ['start_passed', 'after_removed', 'in_doubt'] as const
+const holdReasons = ['start_passed', 'after_removed', 'after_failed', 'in_doubt'] as const
 export type Hold = { reason: (typeof holdReasons)[number]; message: string }
 
 /** An entry as it is stored. Its id is that of its submission, so that the runtime begins it once. A submission that was cut off as it began gets another id. */

@@ -5,6 +5,7 @@ import type { EndStatus } from '../workflow/records/records.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 import { type EndedEntry, nameOf, priorityOf, type QueueContent, type QueueEntry } from './entry.ts'
 import { withEnded } from './order.ts'
+import type { Moment } from './start_clock.ts'
 
 export type KnownRuns = {
   runtime: Pick<Runtime, 'runs' | 'records'>
@@ -110,14 +111,17 @@ export function remedyOf(entry_id: string): string {
   return `start it (POST /api/queue/${entry_id}/start), or remove it (DELETE /api/queue/${entry_id})`
 }
 
-/** Holds the entries whose start passed while nobody looked, and those that wait for an entry that was removed. */
-export function held(
-  content: QueueContent,
-  {
-    skipped,
-    removed,
-  }: { skipped?: { from: number; to: number; isByClock: boolean } | undefined; removed?: ReadonlySet<string> | undefined },
-): QueueContent {
+type Holding = {
+  /** The moments at which nobody looked. */
+  skipped?: Moment['skipped']
+  /** The entries that were removed. */
+  removed?: ReadonlySet<string>
+  /** Returns how a run ended, if not well; undefined for one that is open or has completed, and for an entry. */
+  failed?(execution_id: string): string | undefined
+}
+
+/** Holds the entries whose start passed while nobody looked, and those that wait for an entry that was removed or for a run that did not end well. */
+export function held(content: QueueContent, { skipped, removed, failed }: Holding): QueueContent {
   let hasChanged = false
   const entries = content.entries.map((entry): QueueEntry => {
     const { start_at, state, entry_id } = entry
@@ -133,9 +137,24 @@ export function held(
       const message = `the entry ${start_at.after.slice(0, 8)}, after which it was to start, was removed; ${again}`
       return { ...entry, held: { reason: 'after_removed', message } }
     }
+    const failure = typeof start_at === 'object' ? failed?.(start_at.after) : undefined
+    if (failure !== undefined && typeof start_at === 'object') {
+      hasChanged = true
+      const message = `the run ${start_at.after.slice(0, 8)}, after which it was to start, ${failure}; see that the bench is well, then ${again}`
+      return { ...entry, held: { reason: 'after_failed', message } }
+    }
     return entry
   })
   return hasChanged ? { ...content, entries } : content
+}
+
+/** Returns how a run ended that is no longer open, if not well; undefined for one that is open or has completed, and for an id that is none of a run. */
+export function failureOf(execution_id: string, { runs, records }: KnownRuns['runtime']): string | undefined {
+  const run = runs.get(execution_id)
+  if (run && !run.isOver) return undefined
+  const status = run ? run.phase.current.toUpperCase() : records.execution(execution_id)?.status
+  if (status === undefined || status === 'COMPLETED') return undefined
+  return status === 'IN_PROGRESS' ? 'ended, and nobody knows how' : `ended ${status}`
 }
 
 /** Words a time for people who read it at the bench, on the page or at a shell. */

@@ -1,6 +1,6 @@
 // The queue without a service: what a crash between two writes leaves, the clock by which entries begin, and its bounds.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
 import { byHand, oneArm, workflowOf } from '../testing/documents.ts'
@@ -24,7 +24,7 @@ async function opened(t: Test, { folder = t.testdir({}), runtime = recordingRunt
     devices: { mustBeKnown: () => {}, trouble: () => undefined, notReady: () => undefined },
     limits: () => ({ open_simulations: 100, open_runs: 100, open_threads: 1000 }),
     settings: () => ({ open_runs: 1, resume_after_restart: false }),
-    ...{ areRecordsWhole: () => true, isStopped: () => false, isUnsafe: () => undefined, isBehindLog: () => false },
+    ...{ areRecordsWhole: () => true, stopped: () => [], isUnsafe: () => undefined, isBehindLog: () => false },
     wall: () => wall.at,
     isSynced: () => wall.isSynced,
     paused: (message) => paused.push(message),
@@ -170,7 +170,7 @@ test('an entry whose run left no record ends, and pauses the queue', async (t) =
 test('the configuration may let the queue go on after a start, but not after a stop', async (t) => {
   const settings = () => ({ open_runs: 1, resume_after_restart: true })
   t.match((await opened(t, { folder: await withEntryCut(t), settings })).queue.view, { state: 'running' })
-  t.match((await opened(t, { folder: await withEntryCut(t), settings, isStopped: () => true })).queue.view, { state: 'paused' })
+  t.match((await opened(t, { folder: await withEntryCut(t), settings, stopped: () => ['shaker-1'] })).queue.view, { state: 'paused' })
   t.match((await opened(t, { folder: await withEntryCut(t), settings, isUnsafe: () => 'safe mode' })).queue.view, { state: 'paused' })
 })
 
@@ -235,6 +235,59 @@ test('a start that passed while the service was off waits for a person, and none
   t.equal(after.runtime.runs.all().length, 0)
   await after.pass(200)
   await comes(() => after.runtime.runs.all().length === 1)
+})
+
+test('an entry whose start the clock jumped over is held, also where the disk refuses to keep that at first', async (t) => {
+  const told: string[] = []
+  const { queue, runtime, wall, folder, pass } = await opened(t, { report: ({ message }) => told.push(message) })
+  await queue.add(request(1, { start_at: wall.at + 1000 }), person)
+  await pass(60)
+  renameSync(folder, `${folder}.away`)
+  writeFileSync(folder, 'in the way')
+  wall.at += 5000
+  await pass(60)
+  t.equal(told.length, 1, 'told once')
+  rmSync(folder)
+  renameSync(`${folder}.away`, folder)
+  await pass(60)
+  await comes(() => queue.view.entries[0]!.needs_person)
+  t.match(queue.view.entries, [{ needs_person: true, why_it_waits: /the clock was set forward past its start/ }])
+  t.equal(runtime.runs.all().length, 0)
+})
+
+test('an entry after a run that does not end well waits for a person', async (t) => {
+  const { queue, runtime } = await opened(t)
+  const { submission } = request(1)
+  const { execution_id } = await runtime.submit(submission, person)
+  await queue.add(request(2, { start_at: { after: execution_id } }), person)
+  t.match(queue.view.entries, [{ needs_person: false, why_it_waits: /it starts when run .* has ended/ }])
+  runtime.runs.get(execution_id)!.abort('an operator stopped it')
+  await runtime.over(runtime.runs.get(execution_id)!)
+  queue.lookSoon()
+  await comes(() => queue.view.entries[0]!.needs_person)
+  t.match(queue.view.entries, [
+    { why_it_waits: /after which it was to start, ended ABORTED; see that the bench is well, then start it now/ },
+  ])
+  t.equal(runtime.runs.all().length, 1)
+  t.type(await queue.startNow(id(2), person), 'string')
+})
+
+test('a pause that comes while a resume is stored stays', async (t) => {
+  const { queue, runtime } = await opened(t)
+  await queue.pause(person)
+  await queue.add(request(1), person)
+  await Promise.all([queue.resume(), queue.pause({ by: 'panel' })])
+  t.match(queue.view, { state: 'paused' })
+  t.equal(runtime.runs.all().length, 0)
+})
+
+test('an entry that is added while a device is stopped that it needs pauses the queue', async (t) => {
+  const { queue, paused } = await opened(t, { stopped: () => ['shaker-1'] })
+  await queue.add(request(1, { start_at: 1_900_000_000 }), person)
+  t.match(queue.view, { state: 'running' })
+  await queue.add(request(2, { requires: { devices: ['shaker-1'], labware: [] } }), person)
+  t.match(queue.view, { state: 'paused', paused: { reason: 'stop', message: /shaker-1 is stopped/ } })
+  t.match(paused, [/shaker-1 is stopped/])
 })
 
 test('an entry after another one waits for a person if that is removed', async (t) => {

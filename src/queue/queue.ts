@@ -12,7 +12,7 @@ import { asksForTheSame, mustBeAStart, mustBeNew, mustHaveRoom, withGroups } fro
 import { type MoveRequest, nameOf, type QueueContent, type QueueEntry, type QueueRequest, type ShownEntry, type StartAt } from './entry.ts'
 import { Fitness, type FitnessOptions } from './fitness.ts'
 import { inserted, moved } from './order.ts'
-import { held, type KnownRuns, settled, submissionIdOf, whyNotDue } from './outcome.ts'
+import { failureOf, held, type KnownRuns, settled, submissionIdOf, whyNotDue } from './outcome.ts'
 import { type Moment, StartClock, type StartClockOptions } from './start_clock.ts'
 import { QueueStore } from './store.ts'
 import { type QueueView, shownEntry } from './view.ts'
@@ -25,8 +25,8 @@ export type QueueOptions = FitnessOptions &
     settings(): { open_runs: number; resume_after_restart: boolean }
     /** Whether the records of all runs were read. */
     areRecordsWhole(): boolean
-    /** Whether a device is latched as stopped. */
-    isStopped(): boolean
+    /** Lists the devices that are latched as stopped. */
+    stopped(): readonly string[]
     /** Called when the queue pauses by itself, with the reason. */
     paused(message: string): void
     /** Called with a sentence about each run that the queue has begun. */
@@ -49,6 +49,8 @@ export class Queue implements Sink {
   readonly #followed = new Set<string>()
   /** The runs of entries that the disk does not show as running yet, by entry. */
   readonly #begun = new Map<string, string>()
+  /** The moments at which nobody looked, until the entries that they hold are stored. */
+  #skipped: Moment['skipped']
   #isClosed = false
   #isLookDue = false
   #looking: Promise<void> = Promise.resolve()
@@ -109,27 +111,29 @@ export class Queue implements Sink {
     })
     if (!before) {
       this.#fitness.check(submission, choices.requires)
-      this.#checkStart(choices.start_at)
     }
     await this.#store.change((content) => {
       const before = content.entries.find((other) => other.entry_id === entry_id)
       if (before && asksForTheSame(before, entry)) return content
       if (before) throw new LabError('conflict', `${nameOf(before)} asks for something else; choose another submission_id`)
       mustBeNew(entry_id, content, this.#options.runtime)
+      this.#checkStart(choices.start_at, content)
       mustHaveRoom([...content.entries, entry])
       return { ...content, entries: inserted(content.entries, entry) }
     })
+    const stopped = before || this.#store.pause ? undefined : this.#options.stopped().find((device_id) => this.#uses(entry, device_id))
+    if (stopped !== undefined) await this.#pauseForStop(`${stopped} is stopped`)
     return this.#shownAfterLook(entry)
   }
 
   /** Moves an entry that waits, or gives it another start. Rejects with `not_found`, `conflict`, `invalid`, `storage`. */
   async move(entry_id: string, request: MoveRequest): Promise<ShownEntry> {
     const { start_at, before } = request
-    if (start_at !== undefined) this.#checkStart(start_at, entry_id)
     if (before === entry_id) throw new LabError('invalid', 'before names the entry itself; name another one')
     let entry = this.#store.waiting(entry_id)
     await this.#store.change((content) => {
       entry = this.#store.waiting(entry_id, content)
+      if (start_at !== undefined) this.#checkStart(start_at, content, entry_id)
       if (start_at !== undefined) entry = { ...entry, start_at: structuredClone(start_at), held: null }
       return { ...content, entries: moved(content.entries, entry, request) }
     })
@@ -218,11 +222,11 @@ export class Queue implements Sink {
 
   /** Brings the entries up to date at the start, and pauses the queue unless the configuration says otherwise. */
   async #takeUp(): Promise<void> {
-    const { settings, isStopped, isUnsafe } = this.#options
+    const { settings, stopped, isUnsafe } = this.#options
     const isLeft = this.#store.content.entries.length > 0
     await this.#settle().catch((error) => this.#tell(messageOf(error)))
     if (!isLeft || this.#store.pause) return
-    if (settings().resume_after_restart && !isStopped() && isUnsafe() === undefined) return
+    if (settings().resume_after_restart && stopped().length === 0 && isUnsafe() === undefined) return
     const count = this.#store.content.entries.length
     if (count > 0)
       this.#store.pauseBecause('start', `the service started with ${count === 1 ? 'an entry' : `${count} entries`} in the queue`)
@@ -255,9 +259,12 @@ export class Queue implements Sink {
     if (this.#isClosed) return
     this.#cancelLook()
     const moment = this.#clock.look()
+    this.#skipped = joined(this.#skipped, moment.skipped)
     try {
       await this.#settle()
-      if (moment.skipped) await this.#store.change((content) => held(content, moment))
+      const failed = (execution_id: string) => failureOf(execution_id, this.#options.runtime)
+      await this.#store.change((content) => held(content, { skipped: this.#skipped, failed }))
+      this.#skipped = undefined
       const refused = new Map<string, string>()
       for (;;) {
         const next = await this.#next(moment, refused)
@@ -346,7 +353,7 @@ export class Queue implements Sink {
       await this.#store.change((content) => {
         entry = this.#store.waiting(entry_id, content)
         this.#store.beginning.add(entry_id)
-        return replaced(content, { ...entry, state: 'starting', held: null })
+        return replaced(content, { ...entry, state: 'starting' })
       })
       return entry!
     } catch (error) {
@@ -367,14 +374,24 @@ export class Queue implements Sink {
     const run = typeof context.execution_id === 'string' ? this.#options.runtime.runs.get(context.execution_id) : undefined
     // The devices of a DEVICE_SIM run are simulators of its own.
     if (run && run.environment.mode !== 'LIVE') return
-    if (!this.#store.content.entries.some(({ submission }) => this.#fitness.uses(submission, device_id))) return
+    if (!this.#store.content.entries.some((entry) => this.#uses(entry, device_id))) return
     const by = typeof context.by === 'string' ? ` by ${context.by}` : ''
-    this.#store.pauseBecause('stop', `${device_id} was stopped${by}`)
-    this.#store.keepPause().catch((error) => this.#tell(messageOf(error)))
+    void this.#pauseForStop(`${device_id} was stopped${by}`)
   }
 
-  #checkStart(start_at: StartAt, entry_id?: string): void {
-    mustBeAStart(start_at, { content: this.#store.content, runtime: this.#options.runtime, moment: this.#clock.peek(), entry_id })
+  /** Pauses the queue at once. Resolves when that is stored, or the disk has refused it. */
+  #pauseForStop(why: string): Promise<void> {
+    this.#store.pauseBecause('stop', why)
+    return this.#store.keepPause().catch((error) => this.#tell(messageOf(error)))
+  }
+
+  /** Whether the run of an entry uses a device of the bench, or the entry requires it. */
+  #uses({ submission, requires }: QueueEntry, device_id: string): boolean {
+    return requires.devices.includes(device_id) || this.#fitness.uses(submission, device_id)
+  }
+
+  #checkStart(start_at: StartAt, content: QueueContent, entry_id?: string): void {
+    mustBeAStart(start_at, { content, runtime: this.#options.runtime, moment: this.#clock.peek(), entry_id })
   }
 
   #tell(message: string): void {
@@ -388,6 +405,11 @@ function fullSentence(entries: readonly QueueEntry[], open_runs: number): string
   const running = entries.filter(({ state }) => state !== 'waiting').length
   if (running < open_runs) return undefined
   return `${running === 1 ? 'a run of the queue is' : `${running} runs of the queue are`} open, and queue.open_runs is ${open_runs}`
+}
+
+function joined(one: Moment['skipped'], other: Moment['skipped']): Moment['skipped'] {
+  if (!one || !other) return one ?? other
+  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to), isByClock: one.isByClock && other.isByClock }
 }
 
 function replaced(content: QueueContent, entry: QueueEntry): QueueContent {

@@ -93,7 +93,9 @@ export class QueueStore {
   /** Pauses the queue for a person. Rejects with `storage`. */
   async pauseFor({ by: key, operator }: Author): Promise<void> {
     const by = authorText(key, operator) || null
-    this.#pause ??= { since: this.#options.wall(), reason: 'person', by, message: `${by ?? 'somebody'} paused it; ${resumeIt}` }
+    const pause = { since: this.#options.wall(), reason: 'person' as const, by, message: `${by ?? 'somebody'} paused it; ${resumeIt}` }
+    // Always another object, so that a resume that is being stored does not end it.
+    this.#pause = { ...(this.#pause ?? pause) }
     this.#changed()
     await this.keepPause()
   }

@@ -43,7 +43,7 @@ export function QueueScreen() {
       {shown.length === 0 ? (
         <Empty>No run waits. “New run” has the button “Add to the queue”.</Empty>
       ) : (
-        <Entries entries={shown} waiting={queue.waiting} read={read} />
+        <Entries entries={shown} all={queue.entries} waiting={queue.waiting} read={read} />
       )}
       {queue.entries.length > shown.length && (
         <button type="button" class="plain" onClick={() => (many.value += mostShown)}>
@@ -92,11 +92,12 @@ function Paused({ since, message }: NonNullable<Queue['paused']>) {
   )
 }
 
-type EntriesProps = { entries: readonly Entry[]; waiting: number; read(): Promise<void> }
+/** `entries` are those of `all` that are shown. */
+type EntriesProps = { entries: readonly Entry[]; all: readonly Entry[]; waiting: number; read(): Promise<void> }
 
-function Entries({ entries, waiting, read }: EntriesProps) {
+function Entries({ entries, all, waiting, read }: EntriesProps) {
   const dragged = useSignal<string | undefined>(undefined)
-  const inLine = entries.filter(({ state }) => state === 'waiting')
+  const inLine = all.filter(({ state }) => state === 'waiting')
   return (
     <ol class="checks" aria-label="Entries of the queue">
       {entries.map((entry) => (
