@@ -229,7 +229,7 @@ function countOf(page: Page, path: string): { count: number } {
   return its
 }
 
-/** What says on the page that the arm moves. */
+/** The sentence with which the page says that the arm moves along an axis. */
 function seenMoving(page: Page, axis: string): Locator {
   return page.getByText(`arm-1 moves along ${axis}.`).filter({ visible: true }).first()
 }

@@ -1,7 +1,7 @@
 // The order of the queue: a list in which a new entry goes behind those of the same or a higher priority, and in which people move entries.
 
 import { LabError } from '../errors.ts'
-import { type EndedEntry, type MoveRequest, priorityOf, type QueueEntry } from './entry.ts'
+import { type EndedEntry, type MoveRequest, priorityOf, type QueueContent, type QueueEntry } from './entry.ts'
 
 /** The most ended entries that are kept, the newest. */
 const mostEnded = 50
@@ -34,4 +34,16 @@ export function withEnded(ended: readonly EndedEntry[], more: readonly EndedEntr
 /** Says that there is no such entry, and where the entries are listed. */
 export function noEntry(entry_id: string): string {
   return `there is no entry ${JSON.stringify(entry_id)} in the queue; GET /api/queue lists them`
+}
+
+/** Returns why nothing more may begin while so many runs of the queue are open; undefined if there is room. */
+export function fullSentence(entries: readonly QueueEntry[], open_runs: number): string | undefined {
+  const running = entries.filter(({ state }) => state !== 'waiting').length
+  if (running < open_runs) return undefined
+  return `${running === 1 ? 'a run of the queue is' : `${running} runs of the queue are`} open, and queue.open_runs is ${open_runs}`
+}
+
+/** Returns the content with an entry in the place of the one with its id. */
+export function replaced(content: QueueContent, entry: QueueEntry): QueueContent {
+  return { ...content, entries: content.entries.map((other) => (other.entry_id === entry.entry_id ? entry : other)) }
 }

@@ -11,9 +11,9 @@ import type { Runtime } from '../workflow/runtime.ts'
 import { asksForTheSame, mustBeAStart, mustBeNew, mustHaveRoom, withGroups } from './checks.ts'
 import { type MoveRequest, nameOf, type QueueContent, type QueueEntry, type QueueRequest, type ShownEntry, type StartAt } from './entry.ts'
 import { Fitness, type FitnessOptions } from './fitness.ts'
-import { inserted, moved } from './order.ts'
+import { fullSentence, inserted, moved, replaced } from './order.ts'
 import { failureOf, held, type KnownRuns, settled, submissionIdOf, whyNotDue } from './outcome.ts'
-import { type Moment, StartClock, type StartClockOptions } from './start_clock.ts'
+import { joined, type Moment, StartClock, type StartClockOptions } from './start_clock.ts'
 import { QueueStore } from './store.ts'
 import { type QueueView, shownEntry } from './view.ts'
 
@@ -109,9 +109,7 @@ export class Queue implements Sink {
       ...{ entry_id, submission, ...choices, state: 'waiting' as const, execution_id: null, held: null },
       ...{ added_at: this.#options.wall(), added_by },
     })
-    if (!before) {
-      this.#fitness.check(submission, choices.requires)
-    }
+    if (!before) this.#fitness.check(submission, choices.requires)
     await this.#store.change((content) => {
       const before = content.entries.find((other) => other.entry_id === entry_id)
       if (before && asksForTheSame(before, entry)) return content
@@ -398,20 +396,4 @@ export class Queue implements Sink {
     if (message !== this.#told) this.#options.report({ kind: 'storage', message })
     this.#told = message
   }
-}
-
-/** Returns why nothing more may begin while so many runs of the queue are open; undefined if there is room. */
-function fullSentence(entries: readonly QueueEntry[], open_runs: number): string | undefined {
-  const running = entries.filter(({ state }) => state !== 'waiting').length
-  if (running < open_runs) return undefined
-  return `${running === 1 ? 'a run of the queue is' : `${running} runs of the queue are`} open, and queue.open_runs is ${open_runs}`
-}
-
-function joined(one: Moment['skipped'], other: Moment['skipped']): Moment['skipped'] {
-  if (!one || !other) return one ?? other
-  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to), isByClock: one.isByClock && other.isByClock }
-}
-
-function replaced(content: QueueContent, entry: QueueEntry): QueueContent {
-  return { ...content, entries: content.entries.map((other) => (other.entry_id === entry.entry_id ? entry : other)) }
 }

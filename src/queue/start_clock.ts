@@ -48,3 +48,9 @@ export class StartClock {
       : { now, isInStep: true }
   }
 }
+
+/** Returns the span over both spans of moments at which nobody looked. */
+export function joined(one: Moment['skipped'], other: Moment['skipped']): Moment['skipped'] {
+  if (!one || !other) return one ?? other
+  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to), isByClock: one.isByClock && other.isByClock }
+}
