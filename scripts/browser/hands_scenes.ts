@@ -6,6 +6,7 @@ import { type Bench, button, openBench, picture, scan } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const screen = { width: 800, height: 480, touch: true }
+
 export const handsChecks: Record<string, Check> = {
   'from a fresh bench to a completed run by touch alone, and each task has its instruction and one large button': withHands(
     {},

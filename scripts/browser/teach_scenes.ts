@@ -7,6 +7,7 @@ import { type Bench, button, goTo, openBench, picture, seen } from './bench.ts'
 import { type Check, findingsOf, smallTargets } from './bench_page.ts'
 
 const screen = { width: 800, height: 480, touch: true }
+
 type Operation = { operation_id: string; operation: string; status: string; ended: number; result: { message: string } | null }
 
 export const teachChecks: Record<string, Check> = {

@@ -14,7 +14,12 @@ export const StartAt = v.nullable(
   v.union(
     [
       described(UnixTime, 'Unix time'),
-      v.strictObject({ after: described(Id, 'An entry of the queue, or an execution: the entry begins when its run has ended') }),
+      v.strictObject({
+        after: described(
+          Id,
+          'An entry of the queue, or an execution: the entry begins when its run has ended; after an execution that did not complete it waits for a person',
+        ),
+      }),
     ],
     'must be a Unix time, {"after": …} with the id of an entry or of an execution, or null',
   ),

@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useId } from 'preact/hooks'
 import type { Operations } from '../clients/ts/api.ts'
 import { BarcodeField } from './barcode_field.tsx'
 import type { Field } from './fields.ts'
@@ -266,7 +266,7 @@ export function Choice({ label, choices, ...held }: ChoiceProps) {
     if ('of' in held) held.of.value = chosen
     else held.onChange(chosen)
   }
-  const id = `choice-${label.toLowerCase().replaceAll(' ', '-')}`
+  const id = useId()
   return (
     <div class="field">
       <label for={id}>{label}</label>

@@ -29,6 +29,11 @@ export function startOf({ begins, at }: StartWish): QueueStart | undefined {
   return Number.isNaN(at_ms) ? undefined : at_ms / 1000
 }
 
+/** Returns why a start cannot be taken; undefined if it can. */
+export function noTime(start: QueueStart | undefined): string | undefined {
+  return start === undefined ? 'Say the time before which it does not begin.' : undefined
+}
+
 /** `own`: the entry that is changed, which cannot wait for itself. */
 export function StartFields({ begins, at, own }: StartWish & { own?: string }) {
   const queue = useAnswer('getQueue')
@@ -38,6 +43,8 @@ export function StartFields({ begins, at, own }: StartWish & { own?: string }) {
   const choices = {
     turn: 'as soon as it is its turn',
     time: 'not before a time',
+    // What it waits for is gone, or not known here yet.
+    ...(begins.value !== 'turn' && begins.value !== 'time' && { [begins.value]: 'as it is now' }),
     ...Object.fromEntries(open.map(({ execution_id, workflow_name }) => [execution_id, `after ${workflow_name}, which runs`])),
     ...Object.fromEntries(waiting.map(({ entry_id, number, workflow }) => [entry_id, `after number ${number}, ${workflow}`])),
   }

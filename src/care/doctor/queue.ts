@@ -19,8 +19,9 @@ export async function queue({ service }: Patient): Promise<Finding[]> {
   const held = entries.filter(({ needs_person }) => needs_person)
   return [
     paused ? warn(`${runs}, and the queue is paused: ${paused.message}`, 'when the bench is fit: benchd queue resume') : ok(runs),
-    ...held.map(({ number, workflow, why_it_waits }) =>
-      warn(`number ${number}, ${workflow}, waits for a person: ${why_it_waits}`, 'benchd queue list'),
-    ),
+    ...held.slice(0, 1).map(({ number, workflow, why_it_waits }) => {
+      const others = held.length > 1 ? `; so do ${held.length - 1} others` : ''
+      return warn(`number ${number}, ${workflow}, waits for a person: ${why_it_waits}${others}`, 'benchd queue list')
+    }),
   ]
 }

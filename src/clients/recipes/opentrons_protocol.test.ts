@@ -3,6 +3,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -97,6 +99,24 @@ withPython('a refused operation ends the run with the sentence, and stops no dev
   t.match((await ran(t, { url, key: secrets.operate })).at(-1), ['failed', 'Refused', /^shaker-1 is running shake/])
   t.match((await ran(t, { url, key: secrets.read })).at(-1), ['failed', 'Refused', /scope/])
   t.equal(bench.registry.find('shaker-1').state, 'busy')
+})
+
+withPython('a refusal that does not tell what became of a lost request stops the device', async (t) => {
+  const seen: string[] = []
+  const bench = createServer(async (asked, answer) => {
+    const { operation = 'stop' } = JSON.parse((await text(asked)) || '{}') as { operation?: string }
+    seen.push(operation)
+    const times = seen.filter((one) => one === 'shake').length
+    if (operation === 'shake' && times === 1) return answer.destroy()
+    const done = { status: 'ended', detail: null, result: { success: true, message: '' }, ended_early: false, success: true }
+    if (operation === 'shake') answer.writeHead(409, { 'X-Reason': 'conflict' }).end('{"detail": "the service ended meanwhile"}')
+    else answer.end(JSON.stringify(done))
+  }).listen(0, '127.0.0.1')
+  await once(bench, 'listening')
+  t.teardown(() => bench.close())
+  const lines = await ran(t, { url: `http://127.0.0.1:${(bench.address() as AddressInfo).port}`, key: 'bk_none' })
+  t.match(lines.at(-1), ['failed', 'Unanswered', 'Nobody knows whether the bench carried out the request: the service ended meanwhile'])
+  t.same(seen, ['initialize', 'lock_plate', 'shake', 'shake', 'stop'])
 })
 
 withPython('an operation that somebody ends early ends the run', async (t) => {

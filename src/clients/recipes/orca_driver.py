@@ -217,9 +217,6 @@ class BenchWorkflows(IProtocolRunnerDriver):
 
     async def notify_picked(self, *_: Any) -> None: ...
 
-    async def _aborted(self, starting: "asyncio.Future[Any]") -> None:
-        await (await starting).stop()
-
     async def run_protocol(self, *values: Any, **named: Any) -> None:
         """Starts the workflow with the name `protocol_filepath` and the variables `params`, and waits until it has ended. Raises as soon as an error holds it."""
         asked = _values(["protocol_filepath", "params"], values, named)
@@ -229,7 +226,10 @@ class BenchWorkflows(IProtocolRunnerDriver):
             info = await _waited(run, until_held=True)
         except asyncio.CancelledError:
             try:
-                await asyncio.shield(self._aborted(starting))
+                await asyncio.shield((await starting).stop())
+            except Refused:
+                # It was not begun, or has ended.
+                pass
             except BenchError as error:
                 # Orca must not take the run for aborted.
                 raise _driver_error(error) from error

@@ -19,6 +19,13 @@ async def failed(call):
 async def busy():
     async for kind, id, value in AsyncBench.from_env().live():
         if (kind, id) == ("device", "shaker-1") and value["state"] == "busy": return
+async def shaking():
+    shaker = BenchShaker("shaker-1")
+    await shaker.initialize()
+    await shaker.lock_plate()
+    shaken = asyncio.ensure_future(shaker.shake(500, 90000))
+    await busy()
+    return shaker, shaken
 def last(id):
     done = bench[id].info()["last_operation"]
     return [done["operation"], done["params"]]
@@ -101,24 +108,20 @@ withPython('a stop ends the call as failed, stop_shaking lets it return, and a c
   const shaker = bench.registry.find('shaker-1')
   const program = `
 async def main():
-    shaker = BenchShaker("shaker-1")
-    await shaker.initialize()
-    await shaker.lock_plate()
-    shaking = asyncio.ensure_future(shaker.shake(500, 90000))
-    await busy()
+    shaker, shaken = await shaking()
     await shaker.stop_shaking()
-    await shaking
+    await shaken
     say(last("shaker-1"), bench["shaker-1"].info()["state"])
-    shaking = asyncio.ensure_future(shaker.shake(500, 90000))
+    shaken = asyncio.ensure_future(shaker.shake(500, 90000))
     await busy()
-    shaking.cancel()
-    try: await shaking
+    shaken.cancel()
+    try: await shaken
     except asyncio.CancelledError: say("cancelled", bench["shaker-1"].info()["state"], bench["shaker-1"].info()["last_operation"]["ended_early"])
-    shaking = asyncio.ensure_future(shaker.shake(500, 90000))
+    shaken = asyncio.ensure_future(shaker.shake(500, 90000))
     await busy()
     # On a busy computer the instrument may confirm the stop later than the answer waits.
     await failed(shaker.stop())
-    say(await failed(shaking), shaker.is_initialized, bench["shaker-1"].info()["state"])
+    say(await failed(shaken), shaker.is_initialized, bench["shaker-1"].info()["state"])
     async def unconfirmed(): return {"success": False, "message": "no answer yet"}
     shaker._device = Request(stop=unconfirmed)
     say(await failed(shaker.stop()))
@@ -140,15 +143,11 @@ withPython('a cancelled call raises where neither its end nor a stop arrives, an
 import benchd
 def lost(*_): raise benchd.Unreachable("the network is gone", reason="unreachable")
 async def main():
-    shaker = BenchShaker("shaker-1")
-    await shaker.initialize()
-    await shaker.lock_plate()
-    shaking = asyncio.ensure_future(shaker.shake(500, 90000))
-    await busy()
+    shaker, shaken = await shaking()
     there = benchd.Operation.end, benchd.Device.stop
     benchd.Operation.end, benchd.Device.stop = lost, lost
-    shaking.cancel()
-    say(await failed(shaking), shaker.is_initialized, bench["shaker-1"].info()["state"])
+    shaken.cancel()
+    say(await failed(shaken), shaker.is_initialized, bench["shaker-1"].info()["state"])
     benchd.Operation.end, benchd.Device.stop = there
     await BenchShaker("shaker-1").stop_shaking()
     while bench["shaker-1"].info()["operation"]: await asyncio.sleep(0.02)

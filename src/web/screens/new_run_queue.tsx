@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from '@preact/signals'
 import { Act, Choice, Text } from '../parts.tsx'
-import { StartFields, type StartWish, startOf, useStart } from '../queue_start.tsx'
+import { noTime, StartFields, type StartWish, startOf, useStart } from '../queue_start.tsx'
 import { ask, state } from '../store.tsx'
 import { requestOf, type Wish } from './new_run_again.tsx'
 
@@ -90,6 +90,5 @@ export function AddToQueue({ wish, why, queued }: { wish: Wish; why: string | un
     const entry = await ask('addToQueue', { body, idempotencyKey: `page-${Date.now()}-${Math.random()}` })
     if (entry) location.hash = '#/runs/queue'
   }
-  const noTime = start_at === undefined ? 'Say the time before which it does not begin.' : undefined
-  return <Act label="Add to the queue" why={why ?? noTime} onPress={add} />
+  return <Act label="Add to the queue" why={why ?? noTime(start_at)} onPress={add} />
 }

@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { Operations } from '../../clients/ts/api.ts'
 import { modeWords } from '../../clients/ts/benchd.ts'
 import { Act, devicesMayMove, Empty } from '../parts.tsx'
-import { StartFields, startOf, useStart } from '../queue_start.tsx'
+import { noTime, StartFields, startOf, useStart } from '../queue_start.tsx'
 import { ask, bench, link, movesNothingReal, refusal } from '../store.tsx'
 import { Author, Time } from '../time.tsx'
 import { sentence } from '../words.ts'
@@ -181,17 +181,12 @@ function Changes({ entry_id, number, run_mode, start_at, read }: Entry & { read(
   )
 }
 
+type OtherStartProps = Pick<Entry, 'entry_id' | 'number' | 'start_at'> & { read(): Promise<void> }
+
 /** Gives an entry another start. */
-function OtherStart({
-  entry_id,
-  number,
-  start_at: before,
-  read,
-}: Pick<Entry, 'entry_id' | 'number' | 'start_at'> & { read(): Promise<void> }) {
+function OtherStart({ entry_id, number, start_at, read }: OtherStartProps) {
   const isOpen = useSignal(false)
-  const start = useStart(before)
-  const start_at = startOf(start)
-  const save = async () => {
+  const save = async (start_at: ReturnType<typeof startOf>) => {
     if (await ask('moveInQueue', { path: { entry_id }, body: { start_at } })) isOpen.value = false
     await read()
   }
@@ -206,17 +201,21 @@ function OtherStart({
       >
         Another start
       </button>
-      {isOpen.value && (
-        <div class="fields">
-          <StartFields {...start} own={entry_id} />
-          <Act
-            label="Save the start"
-            why={start_at === undefined ? 'Say the time before which it does not begin.' : undefined}
-            onPress={save}
-          />
-        </div>
-      )}
+      {isOpen.value && <StartForm own={entry_id} present={start_at} save={save} />}
     </>
+  )
+}
+
+type StartFormProps = { own: string; present: Entry['start_at']; save(start_at: ReturnType<typeof startOf>): Promise<void> }
+
+function StartForm({ own, present, save }: StartFormProps) {
+  const start = useStart(present)
+  const start_at = startOf(start)
+  return (
+    <div class="fields">
+      <StartFields {...start} own={own} />
+      <Act label="Save the start" why={noTime(start_at)} onPress={() => save(start_at)} />
+    </div>
   )
 }
 
