@@ -22,6 +22,7 @@ import {
   mostConfigs,
   mostFiles,
 } from './backup_files.ts'
+import { asRestored } from './restored_queue.ts'
 
 /** The parts of a backup that replace existing files. Missing files are restored in any case, except keys. */
 export type Parts = {
@@ -196,7 +197,8 @@ export async function restore(
       const hashed = hashing(content, hash)
       if (!put.has(name.slice(stateFolder.length)) || !name.startsWith(stateFolder)) for await (const _ of hashed);
       else {
-        await transaction.put(name.slice(stateFolder.length), hashed)
+        const file = name.slice(stateFolder.length)
+        await transaction.put(file, asRestored(file, hashed, { made_at: manifest.made_at, at: at.getTime() / 1000 }))
         // The archive was whole a moment ago, but its storage medium may fail.
         if (hash.digest('hex') !== sizes.get(name)?.sha256) throw notWhole(`${name} reads otherwise the second time`)
       }

@@ -126,7 +126,9 @@ function tell(restored: Restored, asJson: boolean | undefined): number {
     const { opened, folder, before } = restored
     print(`${folder} is as it was on ${date(opened.manifest.made_at)}`)
     if (before) print(`what was there before is in ${folder}/${before}`)
-    note('to go on: sudo systemctl start benchd; runs that stand open are paused, and nothing moves until somebody resumes them')
+    note(
+      'to go on: sudo systemctl start benchd; runs that stand open are paused, and nothing moves until somebody resumes them; the queue of runs is paused if it has entries',
+    )
   }
   return 0
 }

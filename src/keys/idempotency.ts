@@ -7,6 +7,7 @@ import { LabError } from '../errors.ts'
 import { steadySeconds } from '../kit/clock.ts'
 import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
+import { utc } from '../kit/utc.ts'
 import { Entry, IdempotencyTable, type Known, keptSeconds, longestAnswer, PastLine, type StoredAnswer } from './idempotency_table.ts'
 
 /** The file was found damaged at that time (Unix, s): earlier requests may be missing. */
@@ -75,7 +76,7 @@ export class Idempotency {
     )
     // Reported at each start until it is over, because refused clients look for the reason.
     if (lost_at >= now() - keptSeconds)
-      isSettled ??= tellLost(`idempotency.jsonl was damaged at ${timeOf(lost_at)}, and requests may be forgotten; ${consequence}`)
+      isSettled ??= tellLost(`idempotency.jsonl was damaged at ${utc(lost_at)}, and requests may be forgotten; ${consequence}`)
     const once = new Idempotency(file, { now, wall }, isSettled && { at: lost_at, isSettled })
     const requests = lines.flatMap((line) => ('lost_at' in line ? [] : [line]))
     once.#table.take(requests, now())
@@ -158,7 +159,7 @@ export class Idempotency {
     }
     throw new LabError(
       'conflict',
-      `the file of requests was damaged at ${timeOf(at)}, so this request may have been carried out before: look at what it is about; if it is still to be done, send it without an Idempotency-Key, or acknowledge the incident of the damage (GET /api/incidents) and send it again`,
+      `the file of requests was damaged at ${utc(at)}, so this request may have been carried out before: look at what it is about; if it is still to be done, send it without an Idempotency-Key, or acknowledge the incident of the damage (GET /api/incidents) and send it again`,
     )
   }
 }
@@ -178,18 +179,13 @@ function answerOf({ entry, isRunning, secret }: Known, wanted: string): StoredAn
 }
 
 function withoutAnswer(until: number): LabError {
-  const sentence = `a request with this Idempotency-Key was sent before, by ${timeOf(until)}, and is not done again; its answer is not stored any more, because newer requests needed the room`
+  const sentence = `a request with this Idempotency-Key was sent before, by ${utc(until)}, and is not done again; its answer is not stored any more, because newer requests needed the room`
   return new LabError('conflict', `${sentence}. Look at what it was about; if it is still to be done, send it with a new Idempotency-Key`)
 }
 
 export function interrupted(): LabError {
   const sentence = 'interrupted by a restart, outcome unknown: look at the bench, then take a new Idempotency-Key to ask for it again'
   return new LabError('conflict', sentence)
-}
-
-/** `2026-11-20 17:15 UTC`. */
-function timeOf(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function idOf({ key_id, method, path, idempotency_key }: IdempotentRequest): string {

@@ -1,11 +1,11 @@
 // The checks of a new entry and of another start, before they have any effect.
 
 import { LabError } from '../errors.ts'
+import { utc } from '../kit/utc.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 import { withSamples } from '../workflow/samples.ts'
 import { hashOfSamples, type SubmissionBody, type SubmissionRequest } from '../workflow/state/submission_request.ts'
 import type { QueueContent, QueueEntry, StartAt } from './entry.ts'
-import { utc } from './outcome.ts'
 import type { Moment } from './start_clock.ts'
 
 /** The most entries that have not ended, and the most characters of JSON of all of them: each change writes the whole file. */
@@ -80,8 +80,8 @@ function sizeOf(entry: QueueEntry): number {
 
 /** Whether both entries ask for the same. */
 export function asksForTheSame(one: QueueEntry, other: QueueEntry): boolean {
-  const asked = ({ submission, start_at, requires, on_failure, may_be_passed }: QueueEntry) =>
-    JSON.stringify([sorted(submission), start_at, requires, on_failure, may_be_passed])
+  const asked = ({ submission, start_at, asked_start_at = start_at, requires, on_failure, may_be_passed }: QueueEntry) =>
+    JSON.stringify([sorted(submission), asked_start_at, requires, on_failure, may_be_passed])
   return asked(one) === asked(other)
 }
 

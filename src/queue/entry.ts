@@ -92,6 +92,8 @@ export const QueueEntry = v.object({
   entry_id: v.string(),
   submission: SubmissionRequest,
   start_at: StartAt,
+  /** The start that the request asked for, where somebody has changed it since. */
+  asked_start_at: v.optional(StartAt),
   requires: Requires,
   on_failure: choices.on_failure,
   may_be_passed: choices.may_be_passed,
@@ -124,7 +126,7 @@ export const Pause = v.object({
   since: described(v.number(), 'Unix time', 's'),
   reason: described(
     v.picklist(pauseReasons),
-    '`person`: somebody paused it; `start`: the service started; `stop`: a device was stopped; `run_ended`: a run failed or was stopped',
+    '`person`: somebody paused it; `start`: the service started, or a backup was restored; `stop`: a device was stopped; `run_ended`: a run failed or was stopped',
   ),
   message: described(v.string(), 'Why it is paused, and who may resume it'),
   by: described(v.nullable(v.string()), 'The person who paused it; null for the service'),

@@ -1,7 +1,7 @@
 // The order of the queue: a list in which a new entry goes behind those of the same or a higher priority, and in which people move entries.
 
 import { LabError } from '../errors.ts'
-import { type EndedEntry, type MoveRequest, priorityOf, type QueueContent, type QueueEntry } from './entry.ts'
+import { type EndedEntry, type MoveRequest, priorityOf, type QueueContent, type QueueEntry, type StartAt } from './entry.ts'
 
 /** The most ended entries that are kept, the newest. */
 const mostEnded = 50
@@ -25,6 +25,11 @@ export function moved(entries: readonly QueueEntry[], entry: QueueEntry, { befor
     )
   const place = before !== undefined ? at : to === 'first' && first >= 0 ? first : others.length
   return others.toSpliced(place, 0, entry)
+}
+
+/** Returns the entry with another start, which it then waits for. A request that is repeated still asks for the first one. */
+export function withStart(entry: QueueEntry, start_at: StartAt): QueueEntry {
+  return { ...entry, start_at, asked_start_at: entry.asked_start_at === undefined ? entry.start_at : entry.asked_start_at, held: null }
 }
 
 export function withEnded(ended: readonly EndedEntry[], more: readonly EndedEntry[]): EndedEntry[] {

@@ -1,6 +1,7 @@
 // The outcome of the entries that have begun: entries whose run is over leave the queue, and a run that did not end well pauses it.
 
 import { flatId } from '../kit/flat_id.ts'
+import { utc } from '../kit/utc.ts'
 import type { EndStatus } from '../workflow/records/records.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 import { type EndedEntry, nameOf, priorityOf, type QueueContent, type QueueEntry } from './entry.ts'
@@ -157,20 +158,16 @@ export function failureOf(execution_id: string, { runs, records }: KnownRuns['ru
   return status === 'IN_PROGRESS' ? 'ended, and nobody knows how' : `ended ${status}`
 }
 
-/** Words a time for people who read it at the bench, on the page or at a shell. */
-export function utc(at: number): string {
-  const time = new Date(at * 1000)
-  return Number.isNaN(time.getTime()) ? `${at} s` : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
-}
-
 /** Returns the sentence with which an entry waits for its start; undefined if its start has come. */
 export function whyNotDue(
   entry: QueueEntry,
   { entries }: Pick<QueueContent, 'entries'>,
-  { now, isInStep, runtime }: { now: number; isInStep: boolean; runtime: Pick<Runtime, 'runs'> },
+  { now, isInStep, runtime }: { now: number; isInStep: boolean; runtime: Pick<Runtime, 'runs' | 'records'> },
 ): string | undefined {
   const { start_at, held } = entry
   if (held) return held.message
+  if (runtime.records.isWithdrawn(submissionIdOf(entry)))
+    return `its submission was withdrawn, so it never begins; remove it (DELETE /api/queue/${entry.entry_id})`
   if (start_at === null) return undefined
   if (typeof start_at === 'number') {
     if (!isInStep) return `it starts at ${utc(start_at)}, and the clock of this computer is not set by a time server yet; see that it is`

@@ -1,12 +1,15 @@
 // The queue without a service: what a crash between two writes leaves, the clock by which entries begin, and its bounds.
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
+import { makeBackup } from '../care/backup.ts'
+import { openBackup, planOf, restore } from '../care/restore.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { byHand, oneArm, workflowOf } from '../testing/documents.ts'
 import { emptyBench, testRuntime } from '../testing/workflow.ts'
 import { ExecutionTrackingSink } from '../workflow/records/tracking_sink.ts'
 import type { Runtime } from '../workflow/runtime.ts'
+import { withdraw } from '../workflow/submission_ids.ts'
 import { Queue, type QueueOptions } from './queue.ts'
 
 const documents = [oneArm({ pads: ['pad'] }), workflowOf('waits', { plate: { ...byHand('pad'), steps: [{ wait_for: 'go' }] } })]
@@ -174,6 +177,27 @@ test('the configuration may let the queue go on after a start, but not after a s
   t.match((await opened(t, { folder: await withEntryCut(t), settings, isUnsafe: () => 'safe mode' })).queue.view, { state: 'paused' })
 })
 
+test('the queue of a restored backup is paused, whatever the configuration says: its entries may have run since', async (t) => {
+  const data_dir = await withEntryCut(t)
+  const path = `${data_dir}/backups/it.tar.gz`
+  mkdirSync(`${data_dir}/backups`)
+  const made_at = new Date('2026-11-20T17:15:30Z')
+  await makeBackup(
+    { data_dir, config: undefined, topologies: undefined, version: '1.2.3', system_id: 'bench-7' },
+    { with_keys: false, with_events: false },
+    { path, at: made_at },
+  )
+  const { queue, folder } = await opened(t, { folder: data_dir })
+  await queue.remove(id(1))
+  await queue.close()
+  const backup = await openBackup(path)
+  t.teardown(() => backup.archive.close())
+  await restore(backup, folder, await planOf(backup, folder, { all: true, keys: false }), new Date(1_800_000_000_000))
+  const after = await opened(t, { folder, settings: () => ({ open_runs: 1, resume_after_restart: true }) })
+  const message = /^a backup of 2026-11-20 17:15 UTC was restored, and its entries may have run since; see which have/
+  t.match(after.queue.view, { paused: { since: 1_800_000_000, reason: 'start', by: null, message }, entries: [{ entry_id: id(1) }] })
+})
+
 async function withEntryCut(t: Test): Promise<string> {
   const { queue, folder } = await opened(t, { folder: t.testdir({}) })
   await queue.add(request(1, { start_at: 1_900_000_000 }), person)
@@ -270,6 +294,29 @@ test('an entry after a run that does not end well waits for a person', async (t)
   ])
   t.equal(runtime.runs.all().length, 1)
   t.type(await queue.startNow(id(2), person), 'string')
+})
+
+test('an entry whose submission is withdrawn never begins, says so, and holds none behind it', async (t) => {
+  const { queue, runtime } = await opened(t)
+  await queue.pause(person)
+  await queue.add(request(1), person)
+  await queue.add(request(2), person)
+  withdraw(runtime.records, id(1))
+  await queue.resume()
+  t.match(queue.view.entries, [
+    { entry_id: id(2), state: 'running' },
+    { entry_id: id(1), state: 'waiting', why_it_waits: /its submission was withdrawn, so it never begins; remove it/ },
+  ])
+  await t.rejects(queue.startNow(id(1), person), { code: 'conflict', message: /was withdrawn/ })
+})
+
+test('a repeated request is the same also after somebody has given the entry another start', async (t) => {
+  const { queue } = await opened(t)
+  const asked = () => request(1, { start_at: 1_900_000_000 })
+  await queue.add(asked(), person)
+  for (const start_at of [1_910_000_000, 1_920_000_000]) await queue.move(id(1), { start_at })
+  t.match(await queue.add(asked(), person), { start_at: 1_920_000_000 })
+  await t.rejects(queue.add(request(1, { start_at: 1_920_000_000 }), person), { code: 'conflict', message: /asks for something else/ })
 })
 
 test('a pause that comes while a resume is stored stays', async (t) => {

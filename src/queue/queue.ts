@@ -11,7 +11,7 @@ import type { Runtime } from '../workflow/runtime.ts'
 import { asksForTheSame, mustBeAStart, mustBeNew, mustHaveRoom, withGroups } from './checks.ts'
 import { type MoveRequest, nameOf, type QueueContent, type QueueEntry, type QueueRequest, type ShownEntry, type StartAt } from './entry.ts'
 import { Fitness, type FitnessOptions } from './fitness.ts'
-import { fullSentence, inserted, moved, replaced } from './order.ts'
+import { fullSentence, inserted, moved, replaced, withStart } from './order.ts'
 import { failureOf, held, type KnownRuns, settled, submissionIdOf, whyNotDue } from './outcome.ts'
 import { joined, type Moment, StartClock, type StartClockOptions } from './start_clock.ts'
 import { QueueStore } from './store.ts'
@@ -132,7 +132,7 @@ export class Queue implements Sink {
     await this.#store.change((content) => {
       entry = this.#store.waiting(entry_id, content)
       if (start_at !== undefined) this.#checkStart(start_at, content, entry_id)
-      if (start_at !== undefined) entry = { ...entry, start_at: structuredClone(start_at), held: null }
+      if (start_at !== undefined) entry = withStart(entry, structuredClone(start_at))
       return { ...content, entries: moved(content.entries, entry, request) }
     })
     return this.#shownAfterLook(entry)

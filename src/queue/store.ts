@@ -4,9 +4,9 @@ import { LabError } from '../errors.ts'
 import { type Author, authorText } from '../kit/author.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
+import { utc } from '../kit/utc.ts'
 import { nameOf, type Pause, QueueContent, type QueueEntry } from './entry.ts'
 import { noEntry } from './order.ts'
-import { utc } from './outcome.ts'
 import { type QueueView, viewOf } from './view.ts'
 
 type StoreOptions = {
