@@ -81,12 +81,9 @@ test('a key for a folder without a service is told before it is made', async (t)
   const folder = `${home}/data`
   const made = await benchd(home, ['key', 'create', '--name', 'laptop', '--scope', 'read', '--data-dir', folder])
   t.match(made, { code: 0, stdout: /^bk_/, stderr: new RegExp(`no service runs on the data folder ${folder}`) })
-  const listed = await benchd(home, ['key', 'list', '--data-dir', folder])
-  t.match(listed, { code: 0, stdout: /laptop\n$/, stderr: /no service runs on the data folder .*: these are the keys that it holds/ })
+  const listed = { code: 0, stdout: /laptop\n$/, stderr: new RegExp(`no service runs on the data folder ${folder}.*: these are the keys`) }
+  t.match(await benchd(home, ['key', 'list', '--data-dir', folder]), listed)
   const BENCHD_URL = 'http://127.0.0.1:1'
-  t.match(
-    await benchd(home, ['key', 'list', '--data-dir', folder], { BENCHD_URL }),
-    listed,
-    'a named folder goes before an exported address',
-  )
+  const exported = await benchd(home, ['key', 'list', '--data-dir', folder], { BENCHD_URL })
+  t.match(exported, listed, 'a named folder goes before an exported address')
 })

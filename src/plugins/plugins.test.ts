@@ -7,7 +7,7 @@ import { PluginConfig } from '../config/plugins.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import { runtimeEvent } from '../events/event.ts'
 import type { AnySink, Sink } from '../events/sinks.ts'
-import { type Clock, systemClock } from '../kit/clock.ts'
+import { type Clock, systemClock, VirtualClock } from '../kit/clock.ts'
 import { linesOf, pluginCode, pluginEntries, type TestPlugin, writesEvents } from '../testing/plugins.ts'
 import { checkPlugin } from './check.ts'
 import { placeOf } from './place.ts'
@@ -106,7 +106,8 @@ test('a plug-in that ends again and again is given up with an incident, and a re
 })
 
 test('events that come while a plug-in is started again are delivered after that', async (t) => {
-  const { plugins, until, emit } = pluginsFor(t, { pauses_ms: [100, 100, 100] })
+  const clock = new VirtualClock()
+  const { plugins, until, emit } = pluginsFor(t, { clock })
   const code = writesEvents.replace(
     'write(event_name)',
     `{ write(event_name); if (event_name === 'A.B') setImmediate(() => process.exit(1)) }`,
@@ -117,6 +118,7 @@ test('events that come while a plug-in is started again are delivered after that
   emit('A.B')
   await until('lamp', isIn('waiting'))
   for (const name of ['C.1', 'C.2', 'C.3']) emit(name)
+  await clock.advance(10)
   await until('lamp', ({ state, events_waiting }) => state === 'running' && events_waiting === 0)
   t.same(
     linesOf(fileOf(configs.lamp!)).filter((line) => !line.startsWith('dropped')),
