@@ -42,7 +42,11 @@ test('each operation and each reading of the table is a command, with the option
 test('devices are listed and shown, with what they can do and what they last said', async (t) => {
   const { run, json } = await ready(t)
   const listed = await run('devices')
-  t.match(listed, { code: 0, stderr: '', stdout: /^ID +TYPE +NAME +STATE( +READINGS)?\nshaker-1 +shaker +Plate shaker +ready \(simulated\).*\n/ })
+  t.match(listed, {
+    code: 0,
+    stderr: '',
+    stdout: /^ID +TYPE +NAME +STATE( +READINGS)?\nshaker-1 +shaker +Plate shaker +ready \(simulated\).*\n/,
+  })
   t.same(await run('devices', 'list'), listed)
   t.match(await json('devices'), { devices: [{ device_id: 'shaker-1', state: 'ready' }, {}, {}, {}] })
   t.match(await run('devices', 'show', 'shaker-1'), { code: 0, stdout: /driver +bioshake\n[\s\S]*last +lock_plate, / })
