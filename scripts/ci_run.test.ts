@@ -100,7 +100,12 @@ test('what goes on beside the others counts as they do', (t) => {
 
 test('each commit runs its part of what takes longest, and names the rest', (t) => {
   const turns = [
-    ['the package under systemd, in the guest', 'a part of the tests on Node 22', 'the package for arm64, under emulation'],
+    [
+      'the package under systemd, in the guest',
+      'a part of the tests on Node 22',
+      '/mcp under the conformance suite',
+      'the package for arm64, under emulation',
+    ],
     ['upgrades without power, in the guest', 'a part of the tests on Node 24'],
     ['a real kernel, in the guest', 'a part of the tests on Node 26', 'power cuts'],
   ]
@@ -112,6 +117,9 @@ test('each commit runs its part of what takes longest, and names the rest', (t) 
     t.same([of(stdout, '== PART$'), of(stdout, 'skipped: PART # SKIP another commit runs it$')], [its, others])
   }
   t.same(of(run(t, '# { total: 10, pass: 10 }\n', { trials: 'all' }).stdout, '== PART$'), parts)
+  const administration = (committed: number) =>
+    /^== administration of the package/m.test(run(t, '# { total: 10, pass: 10 }\n', { committed }).stdout)
+  t.same([6, 7].map(administration), [true, false])
   t.end()
 })
 

@@ -22,7 +22,7 @@ import {
   mostConfigs,
   mostFiles,
 } from './backup_files.ts'
-import { asRestored } from './restored_queue.ts'
+import { isQueue, withBackupTime } from './restored_queue.ts'
 
 /** The parts of a backup that replace existing files. Missing files are restored in any case, except keys. */
 export type Parts = {
@@ -192,13 +192,14 @@ export async function restore(
   )
   const transaction = await FileTransaction.begin(data_dir)
   try {
-    await archive.read(async ({ name }, content) => {
+    await archive.read(async (packed, content) => {
+      const { name } = packed
       const hash = createHash('sha256')
       const hashed = hashing(content, hash)
       if (!put.has(name.slice(stateFolder.length)) || !name.startsWith(stateFolder)) for await (const _ of hashed);
       else {
         const file = name.slice(stateFolder.length)
-        await transaction.put(file, asRestored(file, hashed, { made_at: manifest.made_at, at: at.getTime() / 1000 }))
+        await transaction.put(file, isQueue(file) ? withBackupTime(packed, hashed, manifest.made_at) : hashed)
         // The archive was whole a moment ago, but its storage medium may fail.
         if (hash.digest('hex') !== sizes.get(name)?.sha256) throw notWhole(`${name} reads otherwise the second time`)
       }

@@ -27,7 +27,7 @@ test('status has on one screen the service, the disk, the devices, open runs and
   const { code, stdout, stderr } = await run('status')
   t.match({ code, stderr }, { code: 0, stderr: '' })
   t.match(stdout, /^benchd \d+\.\d+\.\d+ {2}(ok|degraded.*) {2}up \d+:\d\d {2}system\ndisk [\d.]+ GB free of [\d.]+ GB/)
-  // Readings have a column once there are some.
+  // The table has a column for readings once a device has reported one.
   t.match(stdout, /\n\nID +TYPE +NAME +STATE( +READINGS)?\nshaker-1 +shaker +Plate shaker +\w+ \(simulated\).*\n/)
   t.match(stdout, new RegExp(`\n${id.slice(0, 8)} +patient +On the bench +needs a person +20`))
   t.match(stdout, new RegExp(`\n${step} +20\\S+ +look at the plate\nwhen done: benchd runs confirm STEP`))

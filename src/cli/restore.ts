@@ -127,7 +127,7 @@ function tell(restored: Restored, asJson: boolean | undefined): number {
     print(`${folder} is as it was on ${date(opened.manifest.made_at)}`)
     if (before) print(`what was there before is in ${folder}/${before}`)
     note(
-      'to go on: sudo systemctl start benchd; runs that stand open are paused, and nothing moves until somebody resumes them; the queue of runs is paused if it has entries',
+      'to go on: sudo systemctl start benchd; open runs and a queue with entries are paused, and nothing moves until somebody resumes them',
     )
   }
   return 0

@@ -29,10 +29,13 @@ withLab('one command runs a lab: each bench shows both, their events are read to
 
   const env = { BENCHD_LAB_URL: labUrl!, BENCHD_LAB_KEY: labKey! }
   const ofLab = async (...args: string[]) => JSON.parse((await benchd(home, ['lab', ...args, '--json'], env)).stdout)
-  // A busy computer may answer too late: then it is asked again, which starts one journey all the same.
-  const start = ['start', 'assay', 'P-1', '--id', randomUUID()]
-  await until(async () => (await ofLab(...start)).name === 'assay')
-  t.match((await ofLab('journeys')).journeys, [{ name: 'assay', labware: 'P-1' }])
+  // On a busy computer the coordinator may answer too late. The test then repeats the request, whose id starts one journey only.
+  const id = randomUUID()
+  const start = () => ofLab('start', 'assay', 'P-1', '--id', id)
+  let started = await start()
+  for (let left = 10; started.name === undefined && left > 0; left--) started = await start()
+  t.match(started, { name: 'assay', labware: 'P-1' })
+  t.equal((await ofLab('journeys')).journeys.length, 1)
   await until(async () => (await ofLab('tasks')).tasks?.length === 1)
   const { tasks } = await ofLab('tasks')
   t.match(await ofLab('confirm', tasks[0].task_id, 'P-1'), { success: true })

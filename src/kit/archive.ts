@@ -18,7 +18,7 @@ export type Part = { name: string; path: string } | { name: string; text: string
 type Parts = readonly Part[] | AsyncIterable<Part>
 export type Packed = { name: string; size: number; sha256: string }
 
-export type Contents = AsyncIterable<Uint8Array>
+type Contents = AsyncIterable<Uint8Array>
 
 /**
  * Packs the parts one after the other into a new file that only its owner may read. Each is read once, up to its length

@@ -136,6 +136,8 @@ export type Pause = v.InferOutput<typeof Pause>
 /** The content of `queue.json`. */
 export const QueueContent = v.object({
   paused: v.nullable(Pause),
+  /** The Unix time, s, at which the backup was made that this queue was restored from, until the queue is paused for it. */
+  restored_from: v.optional(v.number()),
   entries: v.array(QueueEntry),
   ended: v.optional(v.array(EndedEntry), []),
 })

@@ -167,7 +167,7 @@ export function whyNotDue(
   const { start_at, held } = entry
   if (held) return held.message
   if (runtime.records.isWithdrawn(submissionIdOf(entry)))
-    return `its submission was withdrawn, so it never begins; remove it (DELETE /api/queue/${entry.entry_id})`
+    return `the submission was withdrawn, so the entry never begins; remove the entry (DELETE /api/queue/${entry.entry_id})`
   if (start_at === null) return undefined
   if (typeof start_at === 'number') {
     if (!isInStep) return `it starts at ${utc(start_at)}, and the clock of this computer is not set by a time server yet; see that it is`

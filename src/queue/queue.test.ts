@@ -193,9 +193,14 @@ test('the queue of a restored backup is paused, whatever the configuration says:
   const backup = await openBackup(path)
   t.teardown(() => backup.archive.close())
   await restore(backup, folder, await planOf(backup, folder, { all: true, keys: false }), new Date(1_800_000_000_000))
-  const after = await opened(t, { folder, settings: () => ({ open_runs: 1, resume_after_restart: true }) })
-  const message = /^a backup of 2026-11-20 17:15 UTC was restored, and its entries may have run since; see which have/
-  t.match(after.queue.view, { paused: { since: 1_800_000_000, reason: 'start', by: null, message }, entries: [{ entry_id: id(1) }] })
+  const settings = () => ({ open_runs: 1, resume_after_restart: true })
+  const after = await opened(t, { folder, settings })
+  const message = /^a backup of 2026-11-20 17:15 UTC was restored, and entries may have run since; remove those that have/
+  t.match(after.queue.view, { paused: { reason: 'start', by: null, message }, entries: [{ entry_id: id(1) }] })
+  t.match(after.paused, [/a backup of 2026-11-20 17:15 UTC was restored/], 'a person is called')
+  await after.queue.resume()
+  await after.queue.close()
+  t.match((await opened(t, { folder, settings })).queue.view, { state: 'running' }, 'once')
 })
 
 async function withEntryCut(t: Test): Promise<string> {
@@ -305,7 +310,7 @@ test('an entry whose submission is withdrawn never begins, says so, and holds no
   await queue.resume()
   t.match(queue.view.entries, [
     { entry_id: id(2), state: 'running' },
-    { entry_id: id(1), state: 'waiting', why_it_waits: /its submission was withdrawn, so it never begins; remove it/ },
+    { entry_id: id(1), state: 'waiting', why_it_waits: /the submission was withdrawn, so the entry never begins; remove the entry/ },
   ])
   await t.rejects(queue.startNow(id(1), person), { code: 'conflict', message: /was withdrawn/ })
 })

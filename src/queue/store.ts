@@ -33,11 +33,14 @@ export class QueueStore {
   readonly #start = flatId().slice(0, 8)
   #view: QueueView | undefined
 
-  /** Rejects with `config`, `storage`. */
+  /** Pauses a restored queue that has entries. Rejects with `config`, `storage`. */
   static async open(options: StoreOptions): Promise<QueueStore> {
     const { folder, report } = options
     const empty = { paused: null, entries: [], ended: [] }
-    return new QueueStore(options, await JsonFile.open({ path: `${folder}/queue.json`, format: 1, schema: QueueContent, empty, report }))
+    const file = await JsonFile.open({ path: `${folder}/queue.json`, format: 1, schema: QueueContent, empty, report })
+    const store = new QueueStore(options, file)
+    await store.#pauseIfRestored()
+    return store
   }
 
   private constructor(options: StoreOptions, file: JsonFile<QueueContent>) {
@@ -88,6 +91,15 @@ export class QueueStore {
   /** Stores the pause that is in force. Rejects with `storage`. */
   keepPause(): Promise<void> {
     return this.change((content) => (content.paused === this.#pause ? content : { ...content }))
+  }
+
+  /** Pauses the queue after a restore. The pause is in force also where the disk refuses to store it; the next start then pauses the queue again. */
+  async #pauseIfRestored(): Promise<void> {
+    const { restored_from, entries } = this.content
+    if (restored_from === undefined) return
+    const backup = `a backup of ${utc(restored_from)} was restored`
+    if (entries.length > 0) this.pauseBecause('start', `${backup}, and entries may have run since; remove those that have`)
+    await this.change(({ restored_from: _, ...content }) => content).catch(() => undefined)
   }
 
   /** Pauses the queue for a person. Rejects with `storage`. */

@@ -43,7 +43,7 @@ export function StartFields({ begins, at, own }: StartWish & { own?: string }) {
   const choices = {
     turn: 'as soon as it is its turn',
     time: 'not before a time',
-    // What it waits for is gone, or not known here yet.
+    // The present start of the entry is offered also where its run has ended, or the page has not loaded it yet.
     ...(begins.value !== 'turn' && begins.value !== 'time' && { [begins.value]: 'as it is now' }),
     ...Object.fromEntries(open.map(({ execution_id, workflow_name }) => [execution_id, `after ${workflow_name}, which runs`])),
     ...Object.fromEntries(waiting.map(({ entry_id, number, workflow }) => [entry_id, `after number ${number}, ${workflow}`])),

@@ -228,7 +228,7 @@ class BenchWorkflows(IProtocolRunnerDriver):
             try:
                 await asyncio.shield((await starting).stop())
             except Refused:
-                # It was not begun, or has ended.
+                # The bench did not begin the operation, or the operation has ended.
                 pass
             except BenchError as error:
                 # Orca must not take the run for aborted.
